@@ -37,21 +37,21 @@ Context = Callable[[Detection, Sequence[datetime]], str]
 
 @dataclass
 class Found:
-    """What one detection has found: candidates of hits in the order of time, values that are new, or a failure."""
+    """What one detection has found: hits in the order of time, or why it failed.
+
+    They are candidates until the known ones are removed and counted.
+    """
 
     detection: Detection
     hits: list[Hit] = field(default_factory=list)
+    known: int = 0
     seen: set[str] = field(default_factory=set)
     """Prints of values that `first_seen` has met for the first time."""
     failure: str = ""
 
 
 def evaluate(
-    jail: Jail,
-    detections: Sequence[Detection],
-    columns: Sequence[str],
-    context: Context,
-    seen: Mapping[str, set[str]],
+    jail: Jail, detections: Sequence[Detection], columns: Sequence[str], context: Context, seen: Mapping[str, set[str]]
 ) -> list[Found]:
     """What these detections of one table find in the view `new_rows`.
 

@@ -18,13 +18,12 @@ from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.detect.alerting import enqueue
 from tailpipe.detect.counting import reach, spans
 from tailpipe.detect.evaluate import Found, evaluate
-from tailpipe.detect.hit_table import DETECTION_HIT, Hit
+from tailpipe.detect.hit_table import DETECTION_HIT
 from tailpipe.detect.jail import Jail, open_jail
 from tailpipe.detect.learn import learn
 from tailpipe.detect.past import known_hits, new_hits
 from tailpipe.detect.state import State
 from tailpipe.detect.store import store_hits
-from tailpipe.frozen import frozen
 from tailpipe.model.detection import HIT_TABLE, HITS, Detection
 from tailpipe.model.request import Detect
 from tailpipe.model.table import Table
@@ -33,19 +32,9 @@ from tailpipe.query.statements import words
 from tailpipe.sql.attempt import Attempt
 from tailpipe.sql.quoting import moment
 
-__all__ = ["Result", "Run", "begin_detecting"]
+__all__ = ["Run", "begin_detecting"]
 
 _CONTEXT = "tp__context"
-
-
-@frozen
-class Result:
-    """The outcome of one detection: its new hits, the number of known ones, or why it failed."""
-
-    detection: Detection
-    hits: tuple[Hit, ...] = ()
-    known: int = 0
-    failure: str = ""
 
 
 @dataclass
@@ -58,7 +47,7 @@ class Run:
     request: Detect
     attempt: Attempt | None = None
     """Where it is noted which detection is evaluated."""
-    results: list[Result] = field(default_factory=list)
+    results: list[Found] = field(default_factory=list)
     rows: int = 0
     """How many rows the files hold that were examined, new or not."""
     is_first: bool = False
@@ -182,9 +171,10 @@ class Run:
     def _settle(self, jail: Jail, state: State, found: Sequence[Found]) -> None:
         """Separate new hits from known ones, and note the values that `first_seen` has met."""
         known = known_hits(jail, self.catalog, {one.detection.name: (one.detection, one.hits) for one in found})
+        self.results += found
         for one in found:
             new = new_hits(one.detection, one.hits, known)
-            self.results.append(Result(one.detection, tuple(new), len(one.hits) - len(new), one.failure))
+            one.known, one.hits = len(one.hits) - len(new), new
             if not one.failure:
                 state.see(one.detection.name, one.seen)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -89,7 +89,8 @@ class _Chosen:
     def _joined(self, parts: Sequence[_Part]) -> Parsed:
         wanted = {name: text_type(kind) for name, kind in self._context.fields.items() if not name.endswith("*")}
         fields = {name: kind for part in parts for name, kind in part.parsed.fields.items()} | wanted
-        misfits = {name: f"_misfit_of_{number}" for number, name in enumerate(_misfits(parts))}
+        names = dict.fromkeys(name for part in parts for name in part.parsed.misfits)
+        misfits = {name: f"_misfit_of_{number}" for number, name in enumerate(names)}
         sql = " UNION ALL ".join(part.sql(fields, misfits, self._context) for part in parts)
         records = " UNION ALL ".join(part.records for part in parts if part.records)
         tables = {f"{part.prefix}{name}": table for part in parts for name, table in part.parsed.tables.items()}
@@ -129,7 +130,3 @@ class _Part:
         if kind in ("VARCHAR", "JSON") or wanted is None:
             return f"TRY_CAST({quoted(own[0])} AS {kind})"
         return f"TRY(from_json({quoted(own[0])}, {literal(json.dumps(json_shape(wanted)))}))"
-
-
-def _misfits(parts: Sequence[_Part]) -> Iterator[str]:
-    return iter(dict.fromkeys(name for part in parts for name in part.parsed.misfits))

@@ -120,10 +120,7 @@ class NginxAccessLog(Format):
         is_verbatim=True,
     )
     may_follow: Sequence[str] = option(
-        "Parts that may follow the layout in a line, in order.",
-        default=(),
-        check=_check_parts,
-        is_verbatim=True,
+        "Parts that may follow the layout in a line, in order.", default=(), check=_check_parts, is_verbatim=True
     )
     any_prefix: bool = option(
         "Accept a virtual host or a list of forwarded addresses before the layout, and such a list as the client.",

@@ -14,6 +14,7 @@ import re
 import socket
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -83,7 +84,7 @@ def open_connect(settings: SparkSettings, *, cache: Path, log: Path) -> OnConnec
             session.conf.set("spark.sql.execution.pyspark.python", python)
         for name, value in settings.conf.items():
             session.conf.set(name, str(value))
-    return OnConnect(session, address, python, is_private=settings.is_remote_private)
+    return OnConnect(session, address, python or "python3", settings.is_remote_private)
 
 
 def _url(settings: SparkSettings) -> str:
@@ -106,25 +107,22 @@ def _check_reachable(address: str) -> None:
         ) from error
 
 
+@dataclass
 class OnConnect:
     """A session of a Spark Connect server."""
 
-    def __init__(self, session: Any, address: str, python: str, *, is_private: bool) -> None:
-        self._session = session
-        self._address = address
-        self._python = python or "python3"
-        self._is_private = is_private
-        self._places: frozenset[_Place] = frozenset()
-
-    @property
-    def master(self) -> str:
-        """The address of the server."""
-        return self._address
+    _session: Any
+    master: str
+    """The address of the server."""
+    _python: str
+    is_private: bool
+    """Whether the connection is encrypted, or does not leave this machine."""
+    _places: frozenset[_Place] = frozenset()
 
     @property
     def context(self) -> SparkContext:
         """There is none."""
-        raise SparkError(f"the Spark context of {self._address} is not available to clients", hint=_MASTER)
+        raise SparkError(f"the Spark context of {self.master} is not available to clients", hint=_MASTER)
 
     @property
     def session(self) -> SparkSession:
@@ -135,11 +133,6 @@ class OnConnect:
     def is_local(self) -> bool:
         """It never is: even a server on this machine sees another environment."""
         return False
-
-    @property
-    def is_private(self) -> bool:
-        """Whether the connection is encrypted, or does not leave this machine."""
-        return self._is_private
 
     @property
     def cores(self) -> int:
@@ -175,7 +168,7 @@ class OnConnect:
         if not payloads:
             return
         missing = set(range(len(payloads)))
-        with _failures(self._address):
+        with _failures(self.master):
             self._session.addTag(group)  # of this thread
             try:
                 for number, answer in self._rows(payloads, _worker(work)):
@@ -199,7 +192,7 @@ class OnConnect:
         """Whether the server accepts connections, and knows the session."""
         del after
         try:
-            _check_reachable(self._address)
+            _check_reachable(self.master)
             return bool(self._session.version)
         except Exception:  # noqa: BLE001 - whatever it says, it takes no jobs
             return False
@@ -242,7 +235,7 @@ class OnConnect:
         try:
             return list(self._rows([b""] * count, mapped))
         except Exception as error:
-            raise unanswered(error, _spark_error(error, self._address).message, self._python) from error
+            raise unanswered(error, _spark_error(error, self.master).message, self._python) from error
 
 
 def _worker(work: Work) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

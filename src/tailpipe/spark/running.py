@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -92,27 +93,22 @@ class Running(Protocol):
         ...
 
 
+@dataclass
 class OnContext:
     """The driver is in this process, or in a Java process next to it."""
 
-    def __init__(self, context: SparkContext, end: Callable[[SparkContext], None] = stop_context) -> None:
-        self._context = context
-        self._end = end
+    context: SparkContext
+    stop: Callable[[SparkContext], None] = stop_context
 
     @property
     def master(self) -> str:
         """The master of the context."""
-        return str(self._context.master)
-
-    @property
-    def context(self) -> SparkContext:
-        """The context."""
-        return self._context
+        return str(self.context.master)
 
     @property
     def session(self) -> SparkSession:
         """The session of the context."""
-        return session_of(self._context)
+        return session_of(self.context)
 
     @property
     def is_local(self) -> bool:
@@ -130,42 +126,42 @@ class OnContext:
         from py4j.protocol import Py4JError
 
         try:
-            return max(1, int(self._context.defaultParallelism))
+            return max(1, int(self.context.defaultParallelism))
         except (Py4JError, OSError) as error:  # it died since it was looked at
             raise job_failure(error) from error
 
     def properties(self) -> dict[str, str]:
         """Those of the context."""
-        return dict(self._context.getConf().getAll())
+        return dict(self.context.getConf().getAll())
 
     def task_memory(self) -> str:
         """By the memory of executors."""
-        cores = self._context.defaultParallelism // max(1, count_executors(self._context))
+        cores = self.context.defaultParallelism // max(1, count_executors(self.context))
         return memory_limit(self.properties(), cores)
 
     def check(self, staging: Path | None, wait_seconds: float, depots: Depots) -> None:
         """Check each executor."""
-        check_cluster(self._context, staging, wait_seconds, depots)
+        check_cluster(self.context, staging, wait_seconds, depots)
 
     def stream(
         self, payloads: Sequence[bytes], work: Work, group: str, name: str
     ) -> Generator[tuple[int, bytes], None, None]:
         """As an RDD."""
-        return stream_job(self._context, payloads, work, group, name)
+        return stream_job(self.context, payloads, work, group, name)
 
     def running_tasks(self, groups: Iterable[str]) -> dict[str, int]:
         """As Spark counts them."""
-        return running_tasks(self._context, groups)
+        return running_tasks(self.context, groups)
 
     def is_alive(self, *, after: float = 0) -> bool:
         """Whether the Java process runs."""
-        return is_alive(self._context, after=after)
+        return is_alive(self.context, after=after)
 
     def cpu_seconds(self) -> float:
         """Those of the Java process and its children."""
-        java = getattr(self._context._gateway, "proc", None)  # missing if another program started it
+        java = getattr(self.context._gateway, "proc", None)  # missing if another program started it
         return cpu_seconds(int(java.pid)) if java is not None else 0.0
 
     def end(self) -> None:
         """Stop the context."""
-        self._end(self._context)
+        self.stop(self.context)

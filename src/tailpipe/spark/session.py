@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,6 +81,7 @@ class _Setup:
     """Whether Java is started here and not by Spark's scripts."""
 
 
+@dataclass
 class Starter:
     """Starts Spark as `open_context` says; its Java can be started ahead, while there is other work to do.
 
@@ -87,34 +89,23 @@ class Starter:
     heap of an executor.
     """
 
-    def __init__(
-        self,
-        settings: SparkSettings,
-        *,
-        cache: Path,
-        log: Path,
-        env: Mapping[str, str] | None = None,
-        java_options: str | None = None,
-        is_for_tasks: bool = False,
-        is_lean: bool = False,
-    ) -> None:
-        self._settings = settings
-        self._cache = cache
-        self._log = log
-        self._env = env
-        self._java_options = java_options
-        self._is_for_tasks = is_for_tasks
-        self._is_lean = is_lean
-        self._ahead: tuple[_Setup, Launch] | None = None
-        self.archive: ClassArchive | None = None
-        """The class archive for the Java that was started last, if it was started here and may use one."""
+    settings: SparkSettings
+    cache: Path
+    log: Path
+    env: Mapping[str, str] | None = None
+    java_options: str | None = None
+    is_for_tasks: bool = False
+    is_lean: bool = False
+    archive: ClassArchive | None = field(default=None, init=False)
+    """The class archive for the Java that was started last, if it was started here and may use one."""
+    _ahead: tuple[_Setup, Launch] | None = field(default=None, init=False)
 
     def prepare(self) -> None:
         """Start Java, if Spark is to run on this machine in a Java of its own, and do not wait for it.
 
         What goes wrong is left to `open`, which reports it.
         """
-        if self._ahead is not None or _has_java() or not is_local(self._settings.master):
+        if self._ahead is not None or _has_java() or not is_local(self.settings.master):
             return
         with interrupts_held() as held, contextlib.suppress(SparkError, OSError):
             setup = self._set_up()
@@ -147,8 +138,8 @@ class Starter:
             return SparkContext.getOrCreate()
         (setup, started), self._ahead = self._ahead or (self._set_up(), None), None
         self.archive = setup.archive if setup.is_direct else None
-        log_to(self._log)
-        with environment(setup.variables), output_to(self._log), interrupts_held() as held:
+        log_to(self.log)
+        with environment(setup.variables), output_to(self.log), interrupts_held() as held:
             context = self._start(setup, started)
         vars(context._gateway)["scratch"] = setup.scratch
         vars(context._gateway)["has_event_log"] = setup.conf.get("spark.eventLog.enabled") == "true"
@@ -166,48 +157,48 @@ class Starter:
         try:
             try:
                 started = started or (self._launched(setup) if is_direct else None)
-                return _context(setup.conf, used or self._java_options or "", started)
+                return _context(setup.conf, used or self.java_options or "", started)
             except SparkError:
                 is_answer = not is_direct or (started is not None and started.process.poll() is None)
                 if started is not None:
                     started.cancel()
                 if is_answer and not used:  # Spark refuses its settings: it would do so again
                     raise
-                context = _context(setup.conf, self._java_options or "")
+                context = _context(setup.conf, self.java_options or "")
         except SparkError as error:
-            raise SparkError(error.message, hint=f"its own words are in {self._log}") from error
+            raise SparkError(error.message, hint=f"its own words are in {self.log}") from error
         if setup.archive is not None and used:
             setup.archive.drop()
         return context
 
     def _set_up(self) -> _Setup:
-        settings, env = self._settings, os.environ if self._env is None else self._env
+        settings, env = self.settings, os.environ if self.env is None else self.env
         check_user(os.geteuid())
         check_master(settings.master)
-        cache = writable_cache(self._cache)
-        self._log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        cache = writable_cache(self.cache)
+        self.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         scratch = _scratch_of_java() or make_scratch(cache / "spark").path
-        log4j = write_log4j(self._log)
-        conf = spark_conf(settings, scratch=scratch, log4j=log4j, is_lean=self._is_lean)
+        log4j = write_log4j(self.log)
+        conf = spark_conf(settings, scratch=scratch, log4j=log4j, is_lean=self.is_lean)
         if settings.archive and not is_local(settings.master):
             from tailpipe.spark.shipping import shipping_conf  # late, because few collections ship anything
 
             conf = {**shipping_conf(cache), **conf}
-        variables = _variables(conf, env, cache) | {TASKS_ONLY: "1" if self._is_for_tasks else None}
+        variables = _variables(conf, env, cache) | {TASKS_ONLY: "1" if self.is_for_tasks else None}
         is_direct = is_local(settings.master) and is_plain(settings, env, spark_home())
-        has_archive = self._java_options is None and settings.class_archive and is_local(settings.master)
+        has_archive = self.java_options is None and settings.class_archive and is_local(settings.master)
         java_home = Path(str(variables["JAVA_HOME"]))
         archive = ClassArchive.of(java_home, cache, is_direct=is_direct) if has_archive else None
         return _Setup(conf, variables, scratch, archive, is_direct)
 
     def _launched(self, setup: _Setup) -> Launch:
         used = setup.archive.use if setup.archive else ""
-        options = f"{setup.conf[JAVA_OPTIONS]} {used or self._java_options or ''}"
+        options = f"{setup.conf[JAVA_OPTIONS]} {used or self.java_options or ''}"
         home = spark_home()
         command = java_command(
             Path(str(setup.variables["JAVA_HOME"])), home, setup.conf["spark.driver.memory"], options
         )
-        return launch(command, log=self._log, scratch=setup.scratch, variables=setup.variables, home=home)
+        return launch(command, log=self.log, scratch=setup.scratch, variables=setup.variables, home=home)
 
 
 def _context(conf: Mapping[str, str], java_options: str, started: Launch | None = None) -> SparkContext:

@@ -47,11 +47,7 @@ def table_frame(
 
 
 def _selected(
-    spark: SparkSession,
-    columns: Iterable[str],
-    types: Mapping[str, DataType],
-    files: FileSet,
-    depots: Depots | None,
+    spark: SparkSession, columns: Iterable[str], types: Mapping[str, DataType], files: FileSet, depots: Depots | None
 ) -> DataFrame:
     from pyspark.sql import functions
 
