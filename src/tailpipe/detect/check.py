@@ -24,7 +24,7 @@ _NOTHING = Snapshot(Path("/"), (), {}, 0)
 def check_detections(config: Config, tables: Mapping[str, Table]) -> Iterator[Diagnostic]:
     """Every problem in conditions, expressions and statements."""
     for one in config.detections.values():
-        columns = _columns(tables[one.table])
+        (view,) = table_views(_NOTHING, {one.table: tables[one.table]}, only=[one.table])
         is_closed = not tables[one.table].map_fields
         parts = [("where", one.where, False), ("distinct", one.distinct, True)]
         parts += [(name, text, True) for name in ("group_by", "first_seen") for text in getattr(one, name)]
@@ -33,7 +33,7 @@ def check_detections(config: Config, tables: Mapping[str, Table]) -> Iterator[Di
             if text is None:
                 continue
             condition = f"({text}\n) IS NOT NULL" if is_value else text
-            for problem in check_condition(argument, condition, columns, is_closed=is_closed):
+            for problem in check_condition(argument, condition, view.columns, is_closed=is_closed):
                 address = f"detection.{one.name}.{argument}"
                 if is_value or argument == "steps":
                     place = config.place_of(address, text)
@@ -59,8 +59,3 @@ def _statement_problems(config: Config, one: Detection, tables: Mapping[str, Tab
             jail.connection.execute(f"EXPLAIN SELECT tp_id FROM (\n{one.sql}\n)")
         except (duckdb.Error, TailpipeError) as error:
             yield Diagnostic(why(error), place)
-
-
-def _columns(table: Table) -> Mapping[str, str]:
-    (view,) = table_views(_NOTHING, {table.name: table}, only=[table.name])
-    return view.columns

@@ -37,10 +37,7 @@ Context = Callable[[Detection, Sequence[datetime]], str]
 
 @dataclass
 class Found:
-    """What one detection has found: hits in the order of time, or why it failed.
-
-    They are candidates until the known ones are removed and counted.
-    """
+    """What one detection has found: candidates of hits, later only the new ones, in the order of time; or a failure."""
 
     detection: Detection
     hits: list[Hit] = field(default_factory=list)

@@ -161,7 +161,10 @@ class Run:
             for low, high in near:
                 known = self.catalog.snapshot(partition=totals, dates=(low.date(), high.date()))
                 columns |= known.columns
-                found |= {file.path: file for file in known.files if _overlaps(file, low, high)}
+                for file in known.files:
+                    first, last = file.min_timestamp, file.max_timestamp
+                    if first is None or last is None or (_naive(first) <= high and _naive(last) >= low):
+                        found[file.path] = file
         if known is None:
             known = self.catalog.snapshot(partition=f"{table}.")
         return replace(known, files=tuple(found.values()), columns=columns)
@@ -187,11 +190,6 @@ def begin_detecting(catalog: Catalog, now: datetime) -> None:
             state.change("started", now.isoformat())
             state.move({name: head for name, head in heads(catalog.database).items() if name != HITS})
             store_hits(writer, (), state.changes, now)
-
-
-def _overlaps(file: LiveFile, low: datetime, high: datetime) -> bool:
-    first, last = file.min_timestamp, file.max_timestamp
-    return first is None or last is None or (_naive(first) <= high and _naive(last) >= low)
 
 
 def _naive(moment: datetime) -> datetime:

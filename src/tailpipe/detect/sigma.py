@@ -111,19 +111,17 @@ def _detection(rule: Any, file: Path, rules: SigmaRules, conditions: Any) -> Det
         "title": str(rule.title),
         "description": str(rule.description) if rule.description else None,
         "severity": _severity(rule),
-        "mitre": tuple(_mitre(rule)),
+        "mitre": tuple(
+            tag.name.upper()
+            for tag in rule.tags
+            if tag.namespace == "attack" and re.fullmatch(r"t\d{4}(\.\d{3})?", tag.name)
+        ),
         "notify": tuple(rules.notify),
         "origin": str(file),
     }
     if not hasattr(rule, "detection"):
         return Detection(**facts, **correlated(rule, conditions))
     return Detection(**facts, where=where_of(rule, conditions))
-
-
-def _mitre(rule: Any) -> Iterator[str]:
-    for tag in rule.tags:
-        if tag.namespace == "attack" and re.fullmatch(r"t\d{4}(\.\d{3})?", tag.name):
-            yield tag.name.upper()
 
 
 def _line(text: str, message: str) -> int:

@@ -71,12 +71,11 @@ class Splitter:
             if character == self.escape and following and following in (self.quote, self.escape):
                 text += following
                 place += 2
-            elif character == self.quote and self._is_end(line, place + 1):
+            elif character == self.quote and (
+                not self.is_loose or place + 1 == len(line) or self._next_delimiter(line, place + 1)[0] == place + 1
+            ):
                 return text, place + 1
             else:
                 text += character
                 place += 1
         raise ValueError("a quote is not closed")
-
-    def _is_end(self, line: str, place: int) -> bool:
-        return not self.is_loose or place == len(line) or self._next_delimiter(line, place)[0] == place

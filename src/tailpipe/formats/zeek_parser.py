@@ -120,13 +120,13 @@ def zeek_parser() -> LineParser:
 def _object(line: str) -> Mapping[str, Any]:
     try:
         found = json.loads(line, parse_float=_number)
-        return {name.replace(".", "_"): _plain(value) for name, value in found.items() if name}
+        return {
+            name.replace(".", "_"): _array(value) if isinstance(value, list | dict) else value
+            for name, value in found.items()
+            if name
+        }
     except (ValueError, RecursionError):
         raise ValueError("the line is not JSON") from None
-
-
-def _plain(value: Any) -> Any:
-    return _array(value) if isinstance(value, list | dict) else value
 
 
 def _array(value: Any) -> str:

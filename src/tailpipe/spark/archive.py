@@ -36,10 +36,7 @@ class ClassArchive:
 
     @classmethod
     def of(cls, java_home: Path, cache: Path, *, is_direct: bool = True) -> ClassArchive:
-        """The archive that fits this Java and the installed Spark.
-
-        It also depends on whether Java is started here or by Spark's scripts, which give it other options.
-        """
+        """The archive for this Java, the installed Spark, and how Java is started: scripts give it other options."""
         is_ahead_of_time = (java_version(java_home) or 0) >= _AHEAD_OF_TIME
         name = f"spark-{_print(java_home, is_direct=is_direct)}.{'aot' if is_ahead_of_time else 'jsa'}"
         return cls(cache / "java" / name, is_ahead_of_time)

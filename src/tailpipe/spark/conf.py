@@ -20,14 +20,12 @@ _TRIES = 4
 
 
 def spark_conf(settings: SparkSettings, *, scratch: Path, log4j: Path, is_lean: bool = False) -> dict[str, str]:
-    """The properties of Spark; what the workspace's `conf` says wins.
-
-    If it `is_lean`, no row enters the heap of an executor either.
-    """
+    """The properties of Spark; the workspace's `conf` wins. If it `is_lean`, no row enters the heap of an executor."""
     given = {key: str(value) for key, value in settings.conf.items()}
     options = f"-Dlog4j2.configurationFile={log4j.as_uri()} {_LEAN} {given.pop(JAVA_OPTIONS, '')}".strip()
+    simple = re.fullmatch(r"local(?:\[([^,\]]+)\])?", settings.master)  # by default a local Spark does not retry tasks
     conf = {
-        "spark.master": _with_tries(settings.master),
+        "spark.master": f"local[{simple[1] or 1},{_TRIES}]" if simple else settings.master,
         "spark.app.name": "tailpipe",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -75,9 +73,3 @@ def spark_conf(settings: SparkSettings, *, scratch: Path, log4j: Path, is_lean: 
 def is_local(master: str) -> bool:
     """Whether all of it runs on this machine, in one process tree."""
     return re.match(r"local($|\[)", master) is not None
-
-
-def _with_tries(master: str) -> str:
-    """Return a local master that retries tasks; by default a local Spark does not."""
-    match = re.fullmatch(r"local(?:\[([^,\]]+)\])?", master)
-    return f"local[{match[1] or 1},{_TRIES}]" if match else master

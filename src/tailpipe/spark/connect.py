@@ -153,18 +153,15 @@ class OnConnect:
         return memory_limit(self.properties(), max(1, len(places) // max(1, len(executors))))
 
     def check(self, staging: Path | None, wait_seconds: float, depots: Depots) -> None:
-        """Check the hosts that answer; others are checked by their first task.
-
-        How long executors may take to start is the server's business.
-        """
-        del wait_seconds
+        """Check the hosts that answer; others are checked by their first task."""
+        del wait_seconds  # the server decides how long executors may take to start
         check_hosts(self._probe_hosts, staging, depots)
 
     def stream(
         self, payloads: Sequence[bytes], work: Work, group: str, name: str
     ) -> Generator[tuple[int, bytes], None, None]:
-        """As a DataFrame, one payload to a task. A client cannot name a job: its pages show the tag."""
-        del name
+        """Run one payload per task, as a DataFrame."""
+        del name  # a client cannot name a job: Spark's pages show the tag
         if not payloads:
             return
         missing = set(range(len(payloads)))

@@ -12,11 +12,14 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+
+from tailpipe.spark.surroundings import environment
 
 __all__ = ["TASKS_ONLY", "count_threads", "import_ahead", "main", "without_archives"]
 
@@ -53,18 +56,14 @@ def without_archives(path: Sequence[str]) -> list[str]:
 
     Python compiles a module in a zip file each time it is imported.
     """
-    rest = [entry for entry in path if not _is_archive(Path(entry))]
+    rest = [entry for entry in path if not re.search(r"(^|/)lib/(pyspark|py4j-)[^/]*\.zip$", entry)]
     is_installed = all(importlib.machinery.PathFinder.find_spec(name, rest) for name in ("pyspark", "py4j"))
     return rest if is_installed else list(path)
 
 
-def _is_archive(path: Path) -> bool:
-    return path.suffix == ".zip" and path.name.startswith(("pyspark", "py4j-")) and path.parent.name == "lib"
-
-
 def import_ahead(*, has_pandas: bool) -> None:
     """Import what tasks need; without pandas, Arrow is made to believe that it is not installed."""
-    with _environment(_NO_THREADS):
+    with environment(_NO_THREADS):
         with _hidden("" if has_pandas else "pandas"):
             importlib.import_module(_ARROW)
         for name in _IMPORTS:
@@ -84,19 +83,6 @@ def _has_only_our_plugins() -> bool:
     from tailpipe.plugin.registry import ENTRY_POINTS
 
     return all(entry.value.startswith("tailpipe.") for entry in entry_points(ENTRY_POINTS))
-
-
-@contextmanager
-def _environment(variables: dict[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            del os.environ[name]
-            if value is not None:
-                os.environ[name] = value
 
 
 @contextmanager

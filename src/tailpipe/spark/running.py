@@ -70,10 +70,7 @@ class Running(Protocol):
     def stream(
         self, payloads: Sequence[bytes], work: Work, group: str, name: str
     ) -> Generator[tuple[int, bytes], None, None]:
-        """Do the work for each payload. Closing the iterator cancels the job, which Spark knows by the group.
-
-        Spark's pages show the name.
-        """
+        """Do the work for each payload; closing the iterator cancels the job, which has this group and shown name."""
         ...
 
     def running_tasks(self, groups: Iterable[str]) -> dict[str, int]:

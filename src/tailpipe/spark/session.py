@@ -101,10 +101,7 @@ class Starter:
     _ahead: tuple[_Setup, Launch] | None = field(default=None, init=False)
 
     def prepare(self) -> None:
-        """Start Java, if Spark is to run on this machine in a Java of its own, and do not wait for it.
-
-        What goes wrong is left to `open`, which reports it.
-        """
+        """Start Java without waiting, if Spark will run in its own Java on this machine; `open` reports what fails."""
         if self._ahead is not None or _has_java() or not is_local(self.settings.master):
             return
         with interrupts_held() as held, contextlib.suppress(SparkError, OSError):
@@ -217,7 +214,8 @@ def _context(conf: Mapping[str, str], java_options: str, started: Launch | None 
         return SparkContext.getOrCreate(made)
     except Exception as error:
         _forget_gateway()
-        raise SparkError(f"Spark did not start: {_first_line(error)}") from error
+        lines = str(error).strip().splitlines()
+        raise SparkError(f"Spark did not start: {lines[0] if lines else type(error).__name__}") from error
 
 
 def _convert_numpy(gateway: JavaGateway, *, is_wanted: bool) -> None:
@@ -280,17 +278,13 @@ def leave_context(context: SparkContext) -> None:
     if facts.get("has_event_log"):
         stop_context(context)
     else:
-        vars(context._accumulatorServer)["handle_error"] = _no_error  # that the JVM goes is no surprise
+        vars(context._accumulatorServer)["handle_error"] = lambda *_: None  # it would report that the JVM is gone
     process.kill()
     process.wait()
     scratch: Path | None = facts.get("scratch")
     _forget_gateway()
     if scratch is not None:
         shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _no_error(*_: object) -> None:
-    """Nothing is wrong."""
 
 
 def is_running() -> bool:
@@ -357,7 +351,3 @@ def _variables(conf: Mapping[str, str], env: Mapping[str, str], cache: Path) -> 
     if is_local(conf["spark.master"]):
         found |= {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": None}
     return found
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -22,6 +22,7 @@ __all__ = [
     "may_write",
     "output_to",
     "writable_cache",
+    "write_if_changed",
     "write_log4j",
 ]
 
@@ -64,13 +65,18 @@ def write_log4j(log: Path) -> Path:
     """Write the settings of Spark's logger next to the log: each workspace has its own."""
     path = log.with_name("log4j2.properties")
     name = "".join(one if one.isascii() else f"\\u{ord(one):04x}" for one in str(log).replace("\\", "\\\\"))
-    text = _LOG4J.format(log=name)
+    write_if_changed(path, _LOG4J.format(log=name), 0o600)
+    return path
+
+
+def write_if_changed(path: Path, text: str, mode: int) -> None:
+    """Write a file unless it has this text already; another process may be using this very file."""
     if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = path.with_name(f"{path.name}.{os.getpid()}")
         draft.write_text(text)
-        draft.chmod(0o600)
+        draft.chmod(mode)
         draft.rename(path)
-    return path
 
 
 class _LogFile(logging.FileHandler):

@@ -7,7 +7,7 @@ import pickle
 import tempfile
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ class Around:
 
     memory: str | None = None
     """DuckDB's limit for a task."""
-    depots: Depots | None = None
+    stores: Depots = field(default_factory=dict, hash=False)
     software: Software | None = None
 
     def check(self) -> None:
@@ -48,11 +48,6 @@ class Around:
         if found := unlike(self.software, own := here()):
             raise SparkError(f"{own.host} is not ready: {'; '.join(found)}")
         _CHECKED.add(self.software)
-
-    @property
-    def stores(self) -> Depots:
-        """The stores that tasks use."""
-        return self.depots or {}
 
 
 def run(templates: Sequence[Task], around: Around, payload: bytes, attempt: Attempt) -> bytes:
@@ -138,10 +133,7 @@ def parted(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], list[bytes]]:
 
 
 def _unpacked(templates: Sequence[Task], payload: bytes) -> Task:
-    """A task of what tasks have in common, which travels once, and of what it has alone.
-
-    Templates hold the sources, credentials among them, as shares without artifacts; rows name those by number.
-    """
+    """Restore a task that `parted` has split: rows name the sources, which templates hold as shares, by number."""
     number, shares = pickle.loads(payload)  # noqa: S301
     template: Task = templates[number]
     made = []
