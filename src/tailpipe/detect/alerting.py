@@ -57,9 +57,13 @@ def _fold(
     """Count hits in the summary that waits for the end of the hour, or in a new one; the hour's number of summaries."""
 
     def numbered(number: int) -> Alert:
+        """A summary for people and programs that read records of hits: `count` hits, and no event."""
         identity = hit_id("summary", detection.name, notifier.address, hour.isoformat(), str(number))
         due = None if number == 1 else hour + timedelta(hours=1)
-        return Alert(identity, notifier.address, _summary(identity, hits), now, next_at=due)
+        first, last = hits[0].record, hits[-1].record
+        facts = {"id": identity, "first_at": first["time"], "last_at": last["time"], "count": len(hits)}
+        nothing: dict[str, Any] = {"partition": None, "tp_id": None, "key": None, "event": {}}
+        return Alert(identity, notifier.address, {**last, **facts, "is_summary": True, **nothing}, now, next_at=due)
 
     last = numbered(summaries)
     if summaries > 1 and (text := state.value(last.cursor)) is not None:
@@ -73,14 +77,6 @@ def _fold(
     following = numbered(summaries + 1)
     state.change(following.cursor, following.text)
     return summaries + 1
-
-
-def _summary(identity: str, hits: Sequence[Hit]) -> dict[str, Any]:
-    """A record for people and programs that know records of hits: `count` hits, and no event."""
-    first, last = hits[0], hits[-1]
-    nothing: dict[str, Any] = {"partition": None, "tp_id": None, "key": None, "event": {}}
-    facts = {"id": identity, "first_at": first.record["time"], "count": len(hits), "is_summary": True}
-    return {**last.record, "last_at": last.record["time"], **facts, **nothing}
 
 
 def _bounded(record: dict[str, Any]) -> dict[str, Any]:

@@ -121,15 +121,13 @@ def _directive(found: re.Match[str]) -> Directive:
     elif letter in _PLAIN and not parameter:
         name, kind = _PLAIN[letter]
     else:
-        hint = "see the list of mod_log_config" if letter not in _PLAIN else f"write %{letter}{_known(letter)}"
+        given = ", ".join(f"%{{{known}}}{letter}" for one, known in _GIVEN if one == letter)
+        hint = f"write %{letter}{f' or {given}' if given else ''}"
+        if letter not in _PLAIN:
+            hint = "see the list of mod_log_config"
         raise UsageError(f'unknown directive "{text}"', hint=hint)
     name = _of_which(found[1] or found[3] or "", letter, name)
     return Directive(text, name, Variable(name, _PATTERNS[kind], has_blanks=kind == "text"))
-
-
-def _known(letter: str) -> str:
-    given = [f"%{{{parameter}}}{letter}" for known, parameter in _GIVEN if known == letter]
-    return f" or {', '.join(given)}" if given else ""
 
 
 def _of_which(modifiers: str, letter: str, name: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tailpipe.formats.options import check_character
+from tailpipe.frozen import frozen
 from tailpipe.plugin import Format, ParseContext, Parsed, UsageError, option
 from tailpipe.sql.quoting import json_shape, literal, quoted, text_type
 
@@ -73,9 +74,9 @@ class _Chosen:
         groups: dict[int, list[Lines]] = {}
         for run in runs:
             groups.setdefault(self._place(run), []).append(run)
-        parts = [
-            _Part(number, self._parsers[place].parse(group)) for number, (place, group) in enumerate(groups.items())
-        ]
+        parts = []
+        for number, (place, group) in enumerate(groups.items()):
+            parts.append(_Part(f"part{number}_", self._parsers[place].parse(group)))
         if len(parts) == 1 and not any(part.parsed.records for part in parts):
             return parts[0].parsed
         return self._joined(parts)
@@ -97,12 +98,12 @@ class _Chosen:
         return Parsed(sql, tables, fields, sum(part.parsed.rows for part in parts), misfits, records)
 
 
+@frozen
 class _Part:
-    """What one of the parsers gave; its tables are known by names of their own."""
+    """The rows of one parser; its tables get names with a prefix."""
 
-    def __init__(self, number: int, parsed: Parsed) -> None:
-        self.prefix = f"part{number}_"
-        self.parsed = parsed
+    prefix: str
+    parsed: Parsed
 
     def sql(self, fields: Mapping[str, str], misfits: Mapping[str, str], context: ParseContext) -> str:
         """The rows with all the fields of all parts, in one order."""

@@ -30,7 +30,7 @@ from tailpipe.spark.conf import PROTECTION, is_local
 from tailpipe.spark.jobs import Work
 from tailpipe.spark.names import named, partitions_in
 from tailpipe.spark.probe import Software, here
-from tailpipe.spark.running import OnContext, Running
+from tailpipe.spark.running import OnContext
 from tailpipe.spark.session import Starter, is_running, leave_context, stop_context
 from tailpipe.spark.submitted import as_submitted
 from tailpipe.spark.work import Around, compact, find_misplaced, parted, print_parts, restage, run, sample
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tailpipe.kernel.carry import CarriedFile, Carry
     from tailpipe.kernel.compact import Compaction
     from tailpipe.kernel.dedupe import Dedupe, Deduped
+    from tailpipe.spark.connect import OnConnect
     from tailpipe.spark.object_source import Destination
 
 __all__ = ["SparkEngine", "check_secrets"]
@@ -88,7 +89,7 @@ class SparkEngine:
     Spark writes what it has to say.
     """
 
-    start: Callable[[], SparkContext | Running]
+    start: Callable[[], SparkContext | OnConnect]
     staging: Path | None = None
     wait_seconds: float = 120
     log: Path | None = None
@@ -102,7 +103,7 @@ class SparkEngine:
     """What it took to start Spark."""
     jobs: int = field(default=0, init=False)
     """How many jobs it has begun."""
-    _running: Running | None = field(default=None, init=False)
+    _running: OnContext | OnConnect | None = field(default=None, init=False)
     _ready: set[str | None] = field(default_factory=set, init=False)
     """The stores that the hosts were seen to use; None means the shared directory."""
     _expected: frozenset[str] = field(default=frozenset(), init=False)
@@ -136,7 +137,7 @@ class SparkEngine:
         is_lean = is_for_tasks and not has_queries
         starter = Starter(settings, cache=cache, log=layout.spark_log, is_for_tasks=is_for_tasks, is_lean=is_lean)
 
-        def start() -> SparkContext | Running:
+        def start() -> SparkContext | OnConnect:
             starting()
             if settings.remote is None:
                 return starter.open()
@@ -177,7 +178,7 @@ class SparkEngine:
         return self._spark.context
 
     @property
-    def _spark(self) -> Running:
+    def _spark(self) -> OnContext | OnConnect:
         """Spark, started if it was not yet; a cluster is checked before it gets work."""
         if self._failure is not None:
             raise self._failure  # it would only fail again, and take its time

@@ -124,8 +124,11 @@ def refuse_parsed(plan: Any, views: Collection[str]) -> None:
             raise _not_allowed(f"{kind} with {hidden[0]}")
         if kind == "UnresolvedRelation" and node["multipartIdentifier"] not in relations:
             raise _not_allowed(f"the relation {node['multipartIdentifier']}")
-        if kind in _CALLS and (name := _function(node)) not in _CALLS[kind]:
-            raise _not_allowed(f"the function {name}")
+        if kind in _CALLS:
+            name = node["nameParts"] if "nameParts" in node else node["name"]
+            text = name["funcName"] if isinstance(name, dict) else str(name).removeprefix("[").removesuffix("]")
+            if (function := str(text).lower()) not in _CALLS[kind]:
+                raise _not_allowed(f"the function {function}")
 
 
 def _nodes(part: Any) -> Iterator[dict[str, Any]]:
@@ -143,12 +146,6 @@ def _kind(node: dict[str, Any]) -> str:
     """The class of a node of Spark's SQL; of other packages with their names."""
     package, _, name = str(node["class"]).rstrip("$").rpartition(".")
     return name if package in _PACKAGES else str(node["class"])
-
-
-def _function(node: dict[str, Any]) -> str:
-    name = node["nameParts"] if "nameParts" in node else node["name"]
-    text = name["funcName"] if isinstance(name, dict) else str(name).removeprefix("[").removesuffix("]")
-    return str(text).lower()
 
 
 def _refuse_analyzed(plan: Any, views: Collection[str]) -> None:

