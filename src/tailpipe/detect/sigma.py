@@ -1,4 +1,4 @@
-"""Sigma rules → detections: files of YAML are read and translated; a rule that cannot be is reported and left out.
+"""Sigma rules → detections: YAML files are read and translated; a rule that cannot be translated is reported.
 
 pySigma parses rules. Nothing of it that downloads is imported, and no pipeline is taken from a config.
 """

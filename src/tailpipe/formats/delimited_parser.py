@@ -1,7 +1,7 @@
 """Lines of delimited values, such as CSV: which lines are rows, and the names of their fields.
 
 Each artifact has its own names, from its own header. A line with fewer or more values than there are
-names is bad, because nobody can tell which value is missing; but a format may say that values are only
+names is bad, because it is unknown which value is missing; but a format may say that values are only
 ever added at the end. A value never spans lines, so an open quote spoils its own line only. A value that is
 one of `null_if` is null, quoted or not.
 """

@@ -1,6 +1,6 @@
-"""Records that hold lists of rows: a record becomes a text for each element, in place of the list.
+"""Records that hold lists of rows: a record becomes a text for each element, instead of the list.
 
-The text of the record is cut, not written anew, so that every number keeps its digits.
+The text of the record is cut, not written again, so that every number keeps its digits.
 """
 
 from __future__ import annotations

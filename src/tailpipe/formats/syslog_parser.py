@@ -8,7 +8,7 @@ Fields: `priority`, `facility`, `severity`, `version`, `timestamp`, `month_day_t
 - `detail` is what some programs have in round brackets behind the tag: `launchd[1] (com.apple.x[97]): Exited`.
 - A message may have more lines, without a header.
 - `timestamp` is the text of the line, with the year in front if it is one of RFC 3164 that has a year. Where
-  there is none, `month_day_time` is the same as `12-10 06:55:46`; whoever knows the year can put it in front.
+  there is none, `month_day_time` is the same as `12-10 06:55:46`; a caller that knows the year can prepend it.
 - `structured_data` is JSON text, `{"id": {"name": "value"}}`; a name that is duplicated stays so.
 """
 

@@ -143,7 +143,7 @@ class OnConnect:
         """Those of the server, if it shows them."""
         try:
             return {str(name): str(value) for name, value in dict(self._session.conf.getAll).items()}
-        except Exception:  # noqa: BLE001 - some servers do not
+        except _client_errors():  # some servers do not show them
             return {}
 
     def task_memory(self) -> str:
@@ -172,7 +172,7 @@ class OnConnect:
                     missing.discard(number)
                     yield number, answer
             except BaseException:
-                with contextlib.suppress(Exception):  # it may be gone
+                with contextlib.suppress(*_client_errors()):  # it may be gone
                     self._session.interruptTag(group)
                 raise
             finally:
@@ -191,7 +191,9 @@ class OnConnect:
         try:
             _check_reachable(self.master)
             return bool(self._session.version)
-        except Exception:  # noqa: BLE001 - whatever it says, it takes no jobs
+        except SparkError:
+            return False
+        except _client_errors():
             return False
 
     def cpu_seconds(self) -> float:
@@ -200,7 +202,7 @@ class OnConnect:
 
     def end(self) -> None:
         """Release the session."""
-        with contextlib.suppress(Exception):  # the server is gone
+        with contextlib.suppress(*_client_errors()):  # the server is gone
             self._session.stop()
 
     def _rows(self, payloads: Sequence[bytes], mapped: Callable[..., Any]) -> Iterator[tuple[int, bytes]]:
@@ -231,8 +233,16 @@ class OnConnect:
     def _probed(self, mapped: Callable[..., Any], count: int) -> list[tuple[int, bytes]]:
         try:
             return list(self._rows([b""] * count, mapped))
-        except Exception as error:
+        except _client_errors() as error:
             raise unanswered(error, _spark_error(error, self.master).message, self._python) from error
+
+
+def _client_errors() -> tuple[type[Exception], ...]:
+    """The errors of a request: of the server, of the network, and of a connection that was closed."""
+    from grpc import RpcError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    return (PySparkException, RpcError, OSError, ValueError)
 
 
 def _worker(work: Work) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -292,9 +302,7 @@ def _failures(address: str) -> Iterator[None]:
     """Raise what Spark and its client raise as one line."""
     try:
         yield
-    except (SparkError, GeneratorExit):
-        raise
-    except Exception as error:
+    except _client_errors() as error:
         raise _spark_error(error, address) from error
 
 

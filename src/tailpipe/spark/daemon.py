@@ -1,6 +1,6 @@
 """The process that Spark forks its Python workers from: it imports once what every worker needs.
 
-Spark runs it as `python -m tailpipe.spark.daemon pyspark.worker` in place of `pyspark.daemon`, which imports nothing
+Spark runs it as `python -m tailpipe.spark.daemon pyspark.worker` instead of `pyspark.daemon`, which imports nothing
 before it forks, so that each worker imports everything itself. A fork has one thread only. What is imported here must
 therefore leave no other thread behind; if it does, the process starts again as Spark's own daemon.
 """
@@ -14,8 +14,7 @@ import importlib.machinery
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -64,8 +63,10 @@ def without_archives(path: Sequence[str]) -> list[str]:
 def import_ahead(*, has_pandas: bool) -> None:
     """Import what tasks need; without pandas, Arrow is made to believe that it is not installed."""
     with environment(_NO_THREADS):
-        with _hidden("" if has_pandas else "pandas"):
-            importlib.import_module(_ARROW)
+        if not has_pandas:
+            sys.meta_path.insert(0, _NoPandas())
+        importlib.import_module(_ARROW)
+        sys.meta_path[:] = [one for one in sys.meta_path if not isinstance(one, _NoPandas)]
         for name in _IMPORTS:
             importlib.import_module(name)
     if duckdb := sys.modules.get("duckdb"):  # the package opens a database with threads; who uses it gets a new one
@@ -85,23 +86,9 @@ def _has_only_our_plugins() -> bool:
     return all(entry.value.startswith("tailpipe.") for entry in entry_points(ENTRY_POINTS))
 
 
-@contextmanager
-def _hidden(name: str) -> Iterator[None]:
-    """A module cannot be imported meanwhile."""
-    finder = _Hiding(name)
-    sys.meta_path.insert(0, finder)
-    try:
-        yield
-    finally:
-        sys.meta_path.remove(finder)
-
-
-class _Hiding(importlib.abc.MetaPathFinder):
-    def __init__(self, name: str) -> None:
-        self.name = name
-
+class _NoPandas(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:  # noqa: ARG002
-        if fullname == self.name:
+        if fullname == "pandas":
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
 
 

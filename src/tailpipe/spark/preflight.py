@@ -173,13 +173,16 @@ def _unseen(sign: Path, probe: Probe) -> str:
 
 def _probe_all(context: SparkContext, prober: Prober) -> list[Probe]:
     """A probe of each executor: as many tasks as it takes, for Spark does not place one on each."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
     probes: dict[tuple[str, int], Probe] = {}
     end = time.monotonic() + _PROBE_SECONDS
     while not probes or (len(probes) < count_executors(context) and time.monotonic() < end):
         count = max(2, context.defaultParallelism * 2)
         try:
             answers = context.parallelize(range(count), count).mapPartitions(prober).collect()
-        except Exception as error:  # whatever keeps a host from answering is what we look for
+        except (Py4JError, PySparkException, OSError, RuntimeError) as error:
             raise unanswered(error, job_failure(error).message, context.pythonExec) from error
         for answer in answers:
             probe = Probe(**answer)

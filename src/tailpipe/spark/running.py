@@ -75,7 +75,7 @@ class OnContext:
     def stream(
         self, payloads: Sequence[bytes], work: Work, group: str, name: str
     ) -> Generator[tuple[int, bytes], None, None]:
-        """Do the work for each payload, as an RDD; closing the iterator cancels the job, whose name Spark's pages show."""
+        """Do the work for each payload, as an RDD; closing the iterator cancels the job. Spark shows its name."""
         return stream_job(self.context, payloads, work, group, name)
 
     def running_tasks(self, groups: Iterable[str]) -> dict[str, int]:
