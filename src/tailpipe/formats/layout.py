@@ -134,9 +134,7 @@ def _cell(kind: Kind, body: Sequence) -> Cell:
 def _takes_all(cell: Cell) -> bool:
     """Whether it goes on as long as it can, so that it takes the whole cell if it fits the whole cell."""
     match cell.body.items:
-        case (Group(Sequence((Repeat(Atom(), high=None) as repeat,))),):
-            return not repeat.is_lazy
-        case (Repeat(Atom(), high=None) as repeat,):
+        case (Group(Sequence((Repeat(Atom(), high=None) as repeat,))) | (Repeat(Atom(), high=None) as repeat),):
             return not repeat.is_lazy
     return cell.literal is not None
 
