@@ -65,8 +65,10 @@ def import_ahead(*, has_pandas: bool) -> None:
     with environment(_NO_THREADS):
         if not has_pandas:
             sys.meta_path.insert(0, _NoPandas())
-        importlib.import_module(_ARROW)
-        sys.meta_path[:] = [one for one in sys.meta_path if not isinstance(one, _NoPandas)]
+        try:
+            importlib.import_module(_ARROW)
+        finally:
+            sys.meta_path[:] = [one for one in sys.meta_path if not isinstance(one, _NoPandas)]
         for name in _IMPORTS:
             importlib.import_module(name)
     if duckdb := sys.modules.get("duckdb"):  # the package opens a database with threads; who uses it gets a new one
