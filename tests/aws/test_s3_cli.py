@@ -20,8 +20,8 @@ from tailpipe.plugin import Secret
 from tailpipe.plugins.aws.connection import Aws
 from tailpipe.plugins.aws.s3 import S3Bucket
 from tailpipe.plugins.core.command import Command
+from tailpipe.spark.conf import PROTECTION
 from tailpipe.spark.engine import check_secrets
-from tailpipe.spark.session import PROTECTION
 from tests.aws.conftest import TestBucket
 from tests.aws.proxy import Proxy
 from tests.aws.server import ACCESS_KEY, SECRET_KEY

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from tailpipe.errors import SparkError
 from tailpipe.spark.engine import SparkEngine
-from tailpipe.spark.jobs import Attempt, failure_of, run_job, running_tasks, stream_job, told
+from tailpipe.spark.jobs import Attempt, failure_of, job_failure, run_job, running_tasks, stream_job
 
 
 def echo(payload: bytes, attempt: Attempt) -> bytes:
@@ -156,7 +156,7 @@ def test_the_cause_is_found_also_where_the_traceback_begins_in_a_line_of_java() 
         "\tat org.apache.spark.api.python.BasePythonRunner.read(PythonRunner.scala:1097)\n"
     )
     cause = "_duckdb.NotImplementedException: Not implemented Error: Unknown TimeZone 'CEST'!"
-    assert told(RuntimeError(said)).message == f"a Spark job failed: {cause}"
+    assert job_failure(RuntimeError(said)).message == f"a Spark job failed: {cause}"
 
 
 def test_an_interrupt_cancels_the_job_and_the_session_goes_on(spark: SparkSession, marks: Path) -> None:

@@ -21,7 +21,7 @@ def probe(versions: Mapping[str, str] = VERSIONS, plugins: Mapping[str, str] | N
 
 
 def test_equal_hosts_differ_in_nothing() -> None:
-    assert differences(probe(), [probe(), probe()]) == []
+    assert differences(probe().software, [probe(), probe()]) == []
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_equal_hosts_differ_in_nothing() -> None:
     ],
 )
 def test_a_difference_is_told_with_host_and_versions_and_once(other: Probe, told: str) -> None:
-    assert differences(probe(), [other, other]) == [told]
+    assert differences(probe().software, [other, other]) == [told]
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from tailpipe.catalog.layout import Layout
 from tailpipe.config.settings import SparkSettings
+from tailpipe.spark.conf import is_local, spark_conf
 from tailpipe.spark.engine import SparkEngine
-from tailpipe.spark.session import is_local, spark_conf
 from tailpipe.spark.surroundings import log_to
 
 HERE = Path("/somewhere/with blanks")

@@ -15,7 +15,7 @@ import pytest
 from tailpipe.config.settings import SparkSettings
 from tailpipe.errors import SparkError
 from tailpipe.spark.java import find_java
-from tailpipe.spark.jobs import told
+from tailpipe.spark.jobs import job_failure
 from tailpipe.spark.preflight import unanswered
 from tailpipe.spark.probe import Software, here
 from tailpipe.spark.shipping import pack_environment, shipped
@@ -104,12 +104,12 @@ ModuleNotFoundError: No module named 'tailpipe'
 
 
 def test_what_spark_says_of_lost_executors_and_other_hosts_becomes_one_line() -> None:
-    lost = told(Exception(LOST))
+    lost = job_failure(Exception(LOST))
     assert lost.message == (
         "a Spark job failed: executors were lost on node7, last error: Command exited with code 137"
     )
     assert "spark.executor.memoryOverhead" in lost.hint
-    missing = told(Exception(MISSING)).message
+    missing = job_failure(Exception(MISSING)).message
     assert missing == "a Spark job failed on node9: ModuleNotFoundError: No module named 'tailpipe'"
     other = unanswered(Exception(PYTHON), "", "python3")
     assert other.message == "the cluster is not ready: node8 has Python 3.9, not 3.11"

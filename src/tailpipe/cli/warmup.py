@@ -28,8 +28,8 @@ def command(context: click.Context) -> None:
     home = home_of(context)
     settings, environment = home.settings.workspace.spark, home.environment
     from tailpipe.spark.archive import archive_for, make_archive
+    from tailpipe.spark.conf import is_local
     from tailpipe.spark.java import find_java
-    from tailpipe.spark.session import is_local
     from tailpipe.spark.surroundings import may_write
 
     if settings.remote is not None or not is_local(settings.master):

@@ -7,7 +7,8 @@ first one of an hour is due at once, and the next gathers all that comes until t
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,7 +21,7 @@ from tailpipe.model.notifier import Notifier
 __all__ = ["enqueue"]
 
 _LARGEST = 16_000
-"""Characters of an event in an alert; a larger one is left out, and the hit has it."""
+"""Characters of an event in an alert; a larger event is omitted, and is only in the hit."""
 _LARGEST_KEY = 4_000
 _LONGEST_VALUE = 400
 """Characters of each value of a larger key: receivers refuse very large alerts, and who writes logs may know that."""
@@ -37,7 +38,8 @@ def enqueue(state: State, detection: Detection, hits: Sequence[Hit], now: dateti
             alerts = summaries = 0
         own = hits[: max(notifier.alerts_per_hour - alerts, 0)]
         for hit in own:
-            _wait(state, Alert(hit.id, notifier.address, _bounded(hit.record), moment))
+            alert = Alert(hit.id, notifier.address, _bounded(hit.record), moment)
+            state.change(alert.cursor, alert.text)
         if rest := hits[len(own) :]:
             summaries = _fold(state, detection, notifier, rest, moment, hour, summaries)
         state.change(name, json.dumps([hour.isoformat(), alerts + len(own), summaries]))
@@ -52,39 +54,29 @@ def _fold(
     hour: datetime,
     summaries: int,
 ) -> int:
-    """Count hits in the summary that waits for the end of the hour, or in a new one; how many the hour has then."""
+    """Count hits in the summary that waits for the end of the hour, or in a new one; the hour's number of summaries."""
 
     def numbered(number: int) -> Alert:
+        """A summary for people and programs that read records of hits: `count` hits, and no event."""
         identity = hit_id("summary", detection.name, notifier.address, hour.isoformat(), str(number))
         due = None if number == 1 else hour + timedelta(hours=1)
-        return Alert(identity, notifier.address, _summary(identity, hits), now, next_at=due)
+        first, last = hits[0].record, hits[-1].record
+        facts = {"id": identity, "first_at": first["time"], "last_at": last["time"], "count": len(hits)}
+        nothing: dict[str, Any] = {"partition": None, "tp_id": None, "key": None, "event": {}}
+        return Alert(identity, notifier.address, {**last, **facts, "is_summary": True, **nothing}, now, next_at=due)
 
     last = numbered(summaries)
     if summaries > 1 and (text := state.value(last.cursor)) is not None:
         (waiting,) = alerts_in({last.cursor: text})
         if not waiting.attempts:
-            added = Alert(last.hit, last.notifier, _added(waiting.record, last.record), waiting.since, 0, last.next_at)
-            _wait(state, added)
+            old, new = waiting.record, last.record
+            times = {"first_at": min(old["first_at"], new["first_at"]), "last_at": max(old["last_at"], new["last_at"])}
+            record = {**new, **times, "time": times["last_at"], "count": old["count"] + new["count"]}
+            state.change(last.cursor, replace(last, record=record, since=waiting.since).text)
             return summaries
-    _wait(state, numbered(summaries + 1))
+    following = numbered(summaries + 1)
+    state.change(following.cursor, following.text)
     return summaries + 1
-
-
-def _summary(identity: str, hits: Sequence[Hit]) -> dict[str, Any]:
-    """A record for people and programs that know records of hits: `count` hits, and no event."""
-    first, last = hits[0], hits[-1]
-    nothing: dict[str, Any] = {"partition": None, "tp_id": None, "key": None, "event": {}}
-    facts = {"id": identity, "first_at": first.record["time"], "count": len(hits), "is_summary": True}
-    return {**last.record, "last_at": last.record["time"], **facts, **nothing}
-
-
-def _added(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    times = {"first_at": min(old["first_at"], new["first_at"]), "last_at": max(old["last_at"], new["last_at"])}
-    return {**new, **times, "time": times["last_at"], "count": old["count"] + new["count"]}
-
-
-def _wait(state: State, alert: Alert) -> None:
-    state.change(alert.cursor, alert.text)
 
 
 def _bounded(record: dict[str, Any]) -> dict[str, Any]:

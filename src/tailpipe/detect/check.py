@@ -1,4 +1,4 @@
-"""Check the SQL of the config's detections, and show problems where they stand."""
+"""Check the SQL of the config's detections, and report problems with their places in the config."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.config.config import Config
 from tailpipe.detect.hit_table import DETECTION_HIT
-from tailpipe.detect.jail import Jail, why
+from tailpipe.detect.jail import open_jail, why
 from tailpipe.errors import Diagnostic, TailpipeError
 from tailpipe.model.detection import NEW_ROWS, Detection
 from tailpipe.model.table import Table
@@ -24,7 +24,7 @@ _NOTHING = Snapshot(Path("/"), (), {}, 0)
 def check_detections(config: Config, tables: Mapping[str, Table]) -> Iterator[Diagnostic]:
     """Every problem in conditions, expressions and statements."""
     for one in config.detections.values():
-        columns = _columns(tables[one.table])
+        (view,) = table_views(_NOTHING, {one.table: tables[one.table]}, only=[one.table])
         is_closed = not tables[one.table].map_fields
         parts = [("where", one.where, False), ("distinct", one.distinct, True)]
         parts += [(name, text, True) for name in ("group_by", "first_seen") for text in getattr(one, name)]
@@ -33,7 +33,7 @@ def check_detections(config: Config, tables: Mapping[str, Table]) -> Iterator[Di
             if text is None:
                 continue
             condition = f"({text}\n) IS NOT NULL" if is_value else text
-            for problem in check_condition(argument, condition, columns, is_closed=is_closed):
+            for problem in check_condition(argument, condition, view.columns, is_closed=is_closed):
                 address = f"detection.{one.name}.{argument}"
                 if is_value or argument == "steps":
                     place = config.place_of(address, text)
@@ -49,7 +49,7 @@ def _statement_problems(config: Config, one: Detection, tables: Mapping[str, Tab
     if one.sql is None or place is None:
         return
     known = {**tables, DETECTION_HIT.name: DETECTION_HIT}
-    with Jail([], known, [one]) as jail:
+    with open_jail([], known, [one]) as jail:
         try:
             jail.check(one)
             jail.show(NEW_ROWS, one.table, _NOTHING)
@@ -59,8 +59,3 @@ def _statement_problems(config: Config, one: Detection, tables: Mapping[str, Tab
             jail.connection.execute(f"EXPLAIN SELECT tp_id FROM (\n{one.sql}\n)")
         except (duckdb.Error, TailpipeError) as error:
             yield Diagnostic(why(error), place)
-
-
-def _columns(table: Table) -> Mapping[str, str]:
-    (view,) = table_views(_NOTHING, {table.name: table}, only=[table.name])
-    return view.columns

@@ -33,7 +33,7 @@ class Episode:
 
 
 def reach(detection: Detection) -> timedelta:
-    """How far from a new row others matter: those it is counted with, and those that they are counted with."""
+    """How far from a new row others matter: those it is counted with, and those that these are counted with."""
     return 2 * detection.window
 
 

@@ -23,7 +23,7 @@ _NOTE_SECONDS = 5.0
 
 @frozen
 class Delivered:
-    """What became of alerts: how many arrived, and those that still wait or were given up."""
+    """The outcome of a delivery: how many alerts were sent, and those that wait or were given up."""
 
     sent: int = 0
     waiting: tuple[Alert, ...] = ()

@@ -43,12 +43,7 @@ class Hit:
     """One thing that a detection has found; `id` is the same each time it is found again."""
 
     id: str
-    detection: str
-    version: str
-    title: str
-    severity: str
-    mitre: tuple[str, ...]
-    table: str
+    detection: Detection
     partition: str
     tp_id: str
     at: datetime
@@ -63,32 +58,19 @@ class Hit:
         cls, detection: Detection, identity: Sequence[str], partition: str, tp_id: str, at: datetime, **facts: Any
     ) -> Hit:
         """What a detection has found in the row of that `tp_id` and time."""
-        return cls(
-            id=hit_id(detection.name, *identity),
-            detection=detection.name,
-            version=detection.version,
-            title=detection.title or detection.name,
-            severity=detection.severity,
-            mitre=tuple(detection.mitre),
-            table=detection.table,
-            partition=partition,
-            tp_id=tp_id,
-            at=at,
-            first_at=facts.pop("first_at", at),
-            last_at=facts.pop("last_at", at),
-            **facts,
-        )
+        times = {"first_at": at, "last_at": at}
+        return cls(hit_id(detection.name, *identity), detection, partition, tp_id, at, **{**times, **facts})
 
     @property
     def record(self) -> dict[str, Any]:
         """The hit as plain data, as notifiers and `--output json` have it."""
         return {
             "id": self.id,
-            "detection": self.detection,
-            "title": self.title,
-            "severity": self.severity,
-            "mitre": list(self.mitre),
-            "table": self.table,
+            "detection": self.detection.name,
+            "title": self.detection.title or self.detection.name,
+            "severity": self.detection.severity,
+            "mitre": list(self.detection.mitre),
+            "table": self.detection.table,
             "partition": self.partition,
             "tp_id": self.tp_id,
             "time": _text(self.at),

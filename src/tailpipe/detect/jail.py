@@ -7,15 +7,14 @@ session, and one condition or one reading statement.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any
 
 from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.errors import TailpipeError, UsageError
+from tailpipe.frozen import frozen
 from tailpipe.model.detection import NEW_ROWS, Detection
 from tailpipe.model.table import Table
 from tailpipe.query.locked import connect_locked
@@ -28,49 +27,20 @@ from tailpipe.sql.quoting import quoted
 from tailpipe.sql.references import read_expression, weakness
 from tailpipe.storage.scratch import make_scratch
 
-__all__ = ["Jail", "expressions_of", "why"]
+__all__ = ["Jail", "open_jail", "why"]
 
 
+@frozen
 class Jail:
-    """A locked DuckDB; close it. Files may be read in `directories` alone; `detections` are those that will be run."""
+    """A locked DuckDB, the tables that it can show, and the note of which detection it evaluates."""
 
-    def __init__(
-        self,
-        directories: Iterable[Path],
-        tables: Mapping[str, Table],
-        detections: Iterable[Detection] = (),
-        attempt: Attempt | None = None,
-    ) -> None:
-        self._tables = tables
-        self.attempt = attempt or Attempt()
-        with ExitStack() as stack:
-            spill = make_scratch(Path(tempfile.gettempdir()), "tailpipe-detect-")
-            stack.callback(spill.close)
-            self.connection = connect_locked(
-                spill.path,
-                [SCHEMA],
-                SCHEMA,
-                lambda _: [f"{one}/" for one in directories],
-                has_inet=wants_inet(text for one in detections for text in expressions_of(one)),
-            )
-            stack.callback(self.connection.close)
-            self._stack = stack.pop_all()
-
-    def __enter__(self) -> Jail:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the memory, and of what was spilt."""
-        self._stack.close()
+    connection: duckdb.DuckDBPyConnection
+    tables: Mapping[str, Table]
+    attempt: Attempt
 
     def show(self, name: str, table: str, snapshot: Snapshot, condition: str = "") -> None:
         """Make a view of the files of a table, with a condition of ours."""
-        (view,) = table_views(snapshot, self._tables, only=[table])
+        (view,) = table_views(snapshot, self.tables, only=[table])
         shown = replace(view, name=name, conditions=(condition,) if condition else ())
         self.connection.execute(shown.over_paths(snapshot.local(view.files)))
 
@@ -87,11 +57,8 @@ class Jail:
         self.connection.execute(f"CREATE OR REPLACE VIEW {quoted(NEW_ROWS)} AS {rows}")
 
     def check(self, detection: Detection) -> None:
-        """Raise if what a detection says is more than it may be: a condition, expressions, or one reading query.
-
-        From then on it is what runs.
-        """
-        self.attempt.begin(detection.name)
+        """Raise unless the SQL of a detection is a condition, expressions, or one reading query."""
+        self.attempt.begin(detection.name)  # from here on it is what runs
         if detection.sql is not None:
             try:
                 statements = readable(self.connection, detection.sql)
@@ -99,39 +66,48 @@ class Jail:
                 raise UsageError(why(error)) from error
             if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
                 raise UsageError("sql must be one SELECT statement")
-        for text in expressions_of(detection):
-            if text is not detection.sql:
-                _refuse_more(self.connection, text)
+        for text in _expressions_of(detection):
+            expression = read_expression(self.connection, text)
+            if expression.error:
+                raise UsageError(f"the SQL cannot be read: {expression.error}")
+            if expression.subqueries:
+                raise UsageError("a subquery is not allowed here", hint="use sql instead")
+            if expression.weak_arrows:
+                message, hint = weakness(expression.weak_arrows[0])
+                raise UsageError(message, hint=hint)
+            if refused := [word.name for word in expression.functions if is_refused(word.name)]:
+                raise UsageError(f'the function "{refused[0]}" may do more than read')
 
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows of a statement of ours."""
-        return self.connection.execute(sql).fetchall()
+
+@contextmanager
+def open_jail(
+    directories: Iterable[Path],
+    tables: Mapping[str, Table],
+    detections: Iterable[Detection] = (),
+    attempt: Attempt | None = None,
+) -> Iterator[Jail]:
+    """Open a DuckDB that reads files below `directories` alone, with the extensions that these detections need."""
+    texts = (text for one in detections for text in (one.sql, *_expressions_of(one)))
+    with (
+        closing(make_scratch(Path(tempfile.gettempdir()), "tailpipe-detect-")) as spill,
+        closing(
+            connect_locked(
+                spill.path, [SCHEMA], SCHEMA, lambda _: [f"{one}/" for one in directories], has_inet=wants_inet(texts)
+            )
+        ) as connection,
+    ):
+        yield Jail(connection, tables, attempt or Attempt())
 
 
-def expressions_of(detection: Detection) -> list[str]:
-    """All SQL of a detection."""
-    texts = [detection.where, detection.sql, detection.distinct]
-    texts += [*detection.group_by, *detection.first_seen, *detection.steps]
+def _expressions_of(detection: Detection) -> list[str]:
+    texts = [detection.where, detection.distinct, *detection.group_by, *detection.first_seen, *detection.steps]
     return [text for text in texts if text is not None]
 
 
 def why(error: Exception) -> str:
-    """Why a detection failed, in one line without the names that DuckDB has for its failures."""
+    """Why a detection failed, in one line without the prefix that DuckDB writes before its messages."""
     if isinstance(error, TailpipeError):
         return error.message
-    kind, _, said = first_line(error).partition(" Error: ")
-    said = (said or kind).rstrip("!.")
-    return said[:1].lower() + said[1:]
-
-
-def _refuse_more(connection: duckdb.DuckDBPyConnection, text: str) -> None:
-    expression = read_expression(connection, text)
-    if expression.error:
-        raise UsageError(f"the SQL cannot be read: {expression.error}")
-    if expression.subqueries:
-        raise UsageError("a subquery is not allowed here", hint="use sql instead")
-    if expression.weak_arrows:
-        message, hint = weakness(expression.weak_arrows[0])
-        raise UsageError(message, hint=hint)
-    if refused := [word.name for word in expression.functions if is_refused(word.name)]:
-        raise UsageError(f'the function "{refused[0]}" may do more than read')
+    kind, _, message = first_line(error).partition(" Error: ")
+    message = (message or kind).rstrip("!.")
+    return message[:1].lower() + message[1:]

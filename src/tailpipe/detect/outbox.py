@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -66,18 +67,9 @@ def alerts_in(cursors: Mapping[str, str]) -> list[Alert]:
         if name.startswith(_OUTBOX):
             hit, _, notifier = name.removeprefix(_OUTBOX).partition("/")
             facts = json.loads(text)
-            found.append(
-                Alert(
-                    hit,
-                    notifier,
-                    facts["record"],
-                    datetime.fromisoformat(facts["since"]),
-                    facts["attempts"],
-                    datetime.fromisoformat(facts["next_at"]) if facts["next_at"] else None,
-                    facts["error"],
-                    facts["is_given_up"],
-                )
-            )
+            for moment in ("since", "next_at"):
+                facts[moment] = datetime.fromisoformat(facts[moment]) if facts[moment] else None
+            found.append(Alert(hit, notifier, **facts))
     return sorted(found, key=lambda one: (one.since, str(one.record.get("time")), one.hit, one.notifier))
 
 
@@ -87,13 +79,9 @@ def failed(alert: Alert, error: str, now: datetime, wait: timedelta = timedelta(
     pause = max(wait, min(timedelta(seconds=2 ** min(attempts - 1, 12)), _LONGEST))
     is_over = now + pause - alert.since > GIVE_UP
     next_at = None if is_over else now + pause
-    return Alert(
-        alert.hit, alert.notifier, alert.record, alert.since, attempts, next_at, error[:_ERROR], is_given_up=is_over
-    )
+    return replace(alert, attempts=attempts, next_at=next_at, error=error[:_ERROR], is_given_up=is_over)
 
 
 def retried(alerts: Sequence[Alert], now: datetime) -> list[Alert]:
-    """The same alerts, all due, with all the time that new ones have."""
-    return [
-        Alert(one.hit, one.notifier, one.record, now.astimezone(UTC), one.attempts, None, one.error) for one in alerts
-    ]
+    """Make all of these alerts due again, and let them wait as long as new ones."""
+    return [replace(one, since=now.astimezone(UTC), next_at=None, is_given_up=False) for one in alerts]

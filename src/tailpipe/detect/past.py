@@ -1,4 +1,4 @@
-"""Which candidates are hits that nobody has stored yet: known ids, running episodes and suppressed groups are not."""
+"""Drop candidates that are no new hits: stored ids, parts of stored episodes, and suppressed groups."""
 
 from __future__ import annotations
 
@@ -57,24 +57,15 @@ def new_hits(detection: Detection, candidates: Iterable[Hit], known: Iterable[Kn
     times: dict[str | None, list[datetime]] = {}
     for one in of_it:
         times.setdefault(one.key, []).append(one.at)
-    found = []
+    window, found = detection.window, []
     for hit in candidates:
         near = times.setdefault(hit.key, [])
-        if hit.id in ids or _is_running(detection, hit, near) or _is_quiet(detection, hit, near):
+        # Late rows can let an episode begin earlier, but not again.
+        is_running = detection.is_counting and any(max(hit.at - at, at - hit.last_at) <= window for at in near)
+        is_suppressed = any(abs(hit.at - at) < detection.quiet for at in near)
+        if hit.id in ids or is_running or is_suppressed:
             continue
         ids.add(hit.id)
         near.append(hit.at)
         found.append(hit)
     return found
-
-
-def _is_running(detection: Detection, hit: Hit, near: Sequence[datetime]) -> bool:
-    """Whether a hit of the same episode is there: late rows can let it begin earlier, but not again."""
-    if not detection.is_counting:
-        return False
-    return any(hit.at - detection.window <= at <= hit.last_at + detection.window for at in near)
-
-
-def _is_quiet(detection: Detection, hit: Hit, near: Sequence[datetime]) -> bool:
-    """Whether a hit of the same group is so near that this one is suppressed."""
-    return any(abs(hit.at - at) < detection.quiet for at in near) if detection.quiet else False

@@ -11,21 +11,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 
-from tailpipe.catalog.arrivals import Arrivals, Position, arrivals, heads
-from tailpipe.catalog.catalog import Catalog, Writer
+from tailpipe.catalog.arrivals import Arrivals, arrivals, heads
+from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.detect.alerting import enqueue
 from tailpipe.detect.counting import reach, spans
 from tailpipe.detect.evaluate import Found, evaluate
-from tailpipe.detect.hit_table import Hit
-from tailpipe.detect.jail import Jail
+from tailpipe.detect.hit_table import DETECTION_HIT
+from tailpipe.detect.jail import Jail, open_jail
 from tailpipe.detect.learn import learn
 from tailpipe.detect.past import known_hits, new_hits
 from tailpipe.detect.state import State
 from tailpipe.detect.store import store_hits
-from tailpipe.frozen import frozen
 from tailpipe.model.detection import HIT_TABLE, HITS, Detection
 from tailpipe.model.request import Detect
 from tailpipe.model.table import Table
@@ -34,19 +32,9 @@ from tailpipe.query.statements import words
 from tailpipe.sql.attempt import Attempt
 from tailpipe.sql.quoting import moment
 
-__all__ = ["Result", "Run", "begin_detecting"]
+__all__ = ["Run", "begin_detecting"]
 
 _CONTEXT = "tp__context"
-
-
-@frozen
-class Result:
-    """What became of a detection: its new hits, how many were known already, or why it failed."""
-
-    detection: Detection
-    hits: tuple[Hit, ...] = ()
-    known: int = 0
-    failure: str = ""
 
 
 @dataclass
@@ -59,58 +47,63 @@ class Run:
     request: Detect
     attempt: Attempt | None = None
     """Where it is noted which detection is evaluated."""
-    results: list[Result] = field(default_factory=list)
+    results: list[Found] = field(default_factory=list)
     rows: int = 0
     """How many rows the files hold that were examined, new or not."""
     is_first: bool = False
     """Whether it was the first run, which notes where detections begin."""
 
     def run(self) -> Run:
-        """Do it; what happened stands in `results`."""
+        """Evaluate the detections, and commit what they found unless it is a dry run."""
+        tables = ChainMap({HIT_TABLE: DETECTION_HIT}, self.tables)  # type: ignore[arg-type] # it is only read
         writing = nullcontext(None) if self.request.dry_run else self.catalog.writer(HITS)
         with writing as writer:
             state = State(self.catalog.cursors(HITS))
-            directories = self._directories()
-            with Jail(directories, self._all_tables, self.detections, self.attempt) as jail:
-                found = list(self._replay(jail, state) if self.request.window else self._go_on(jail, state))
+            directories = [*self.catalog.snapshot(partition=HITS).directories, self.catalog.database.layout.cache]
+            with open_jail(directories, tables, self.detections, self.attempt) as jail:
+                found = list(self._replay(jail, state) if self.request.window else self._resume(jail, state))
                 self._settle(jail, state, found)
             if writer is not None:
-                self._store(writer, state)
+                for result in self.results if self.request.sends else ():
+                    enqueue(state, result.detection, result.hits, self.request.now)
+                hits = [hit for result in self.results for hit in result.hits]
+                store_hits(writer, hits, state.changes, self.request.now)
         return self
-
-    @property
-    def _all_tables(self) -> Mapping[str, Table]:
-        """All tables with that of hits; tables of plugins are loaded one by one, when they are named."""
-        from tailpipe.detect.hit_table import DETECTION_HIT
-
-        return ChainMap({HIT_TABLE: DETECTION_HIT}, self.tables)  # type: ignore[arg-type] # it is only read
 
     # What is examined
 
-    def _go_on(self, jail: Jail, state: State) -> Iterable[Found]:
-        """Evaluate over what has come since the last time; a detection that failed then, since before that."""
+    def _resume(self, jail: Jail, state: State) -> Iterable[Found]:
+        """Evaluate over the rows since the last run; a detection that failed then, over earlier ones too."""
         ends = {name: head for name, head in heads(self.catalog.database).items() if name != HITS}
         self.is_first = not state.is_started
         if self.is_first:
             state.change("started", self.request.now.isoformat())
         since = state.positions(ends)
-        late = {one.name: state.behind(one.name) for one in self.detections}
-        for positions, some in _by_positions(self.detections, since, late):
-            new = arrivals(self.catalog.database, _of_tables(positions, some))
+        late = {one.name: behind for one in self.detections if (behind := state.behind(one.name))}
+        usual = [one for one in self.detections if one.name not in late]
+        groups = [(since, usual)] if usual else []
+        groups += [({**since, **late[one.name]}, [one]) for one in self.detections if one.name in late]
+        for positions, some in groups:
+            tables = {one.table for one in some}
+            of_tables = {name: at for name, at in positions.items() if name.partition(".")[0] in tables}
+            new = arrivals(self.catalog.database, of_tables)
             for found in self._evaluate(jail, state, some, new):
                 if not self.request.names:
-                    state.fall_behind(found.detection.name, _missed(found, positions, new))
+                    one = found.detection
+                    changed = {name for name, _ in new.stamps if found.failure and name.partition(".")[0] == one.table}
+                    state.fall_behind(one.name, {name: positions[name] for name in changed})
                 yield found
         if not self.request.names:
             state.move(ends)
 
     def _evaluate(self, jail: Jail, state: State, some: Sequence[Detection], new: Arrivals) -> Iterable[Found]:
+        """Evaluate over the new rows of each table: those with the ingest times of what has come."""
         for table in dict.fromkeys(one.table for one in some):
-            files = [file for file in new.snapshot.files if file.table == table]
             groups: dict[str, list[LiveFile]] = {}
-            for file in files:
-                stamps = ", ".join(moment(one) for one in new.stamps[file.partition, file.unit])
-                groups.setdefault(f"tp_ingest_timestamp IN ({stamps})", []).append(file)
+            for file in new.snapshot.files:
+                if file.table == table:
+                    stamps = ", ".join(moment(one) for one in new.stamps[file.partition, file.unit])
+                    groups.setdefault(f"tp_ingest_timestamp IN ({stamps})", []).append(file)
             yield from self._of_table(jail, state, [one for one in some if one.table == table], new.snapshot, groups)
 
     def _replay(self, jail: Jail, state: State) -> Iterable[Found]:
@@ -141,17 +134,13 @@ class Run:
             return
         self.rows += sum(file.rows for file in files)
         jail.show_groups(table, snapshot, groups)
-        self._show_others(jail, own)
+        named = {word for one in own if one.sql is not None for word in words(one.sql)}
+        for other in jail.tables if named else ():  # tables of plugins are loaded when they are named
+            if other.lower() in named:
+                jail.show(other, other, self.catalog.snapshot(other))
         seen = {one.name: state.seen(one.name) for one in own if one.first_seen}
         columns = [column.name for column in self.tables[table].columns if not column.name.startswith("tp_")]
         yield from evaluate(jail, own, columns, lambda one, times: self._context(jail, one, times), seen)
-
-    def _show_others(self, jail: Jail, own: Sequence[Detection]) -> None:
-        """Let statements read the other tables that they name."""
-        said = {word for one in own if one.sql is not None for word in words(one.sql)}
-        for table in self._all_tables if said else ():
-            if table.lower() in said:
-                jail.show(table, table, self.catalog.snapshot(table))
 
     def _context(self, jail: Jail, one: Detection, times: Sequence[datetime]) -> str:
         """The rows of a table near these times, in which a threshold is counted."""
@@ -162,7 +151,7 @@ class Run:
         return _CONTEXT
 
     def _near(self, table: str, near: Sequence[tuple[datetime, datetime]]) -> Snapshot:
-        """The live files of a table that may hold rows of these times; the catalog is asked for these dates alone."""
+        """The live files of a table that may hold rows of these times; the catalog reads these dates alone."""
         found: dict[str, LiveFile] = {}
         known: Snapshot | None = None
         columns: dict[int, Mapping[str, str]] = {}
@@ -172,7 +161,10 @@ class Run:
             for low, high in near:
                 known = self.catalog.snapshot(partition=totals, dates=(low.date(), high.date()))
                 columns |= known.columns
-                found |= {file.path: file for file in known.files if _overlaps(file, low, high)}
+                for file in known.files:
+                    first, last = file.min_timestamp, file.max_timestamp
+                    if first is None or last is None or (_naive(first) <= high and _naive(last) >= low):
+                        found[file.path] = file
         if known is None:
             known = self.catalog.snapshot(partition=f"{table}.")
         return replace(known, files=tuple(found.values()), columns=columns)
@@ -180,24 +172,14 @@ class Run:
     # What is done with it
 
     def _settle(self, jail: Jail, state: State, found: Sequence[Found]) -> None:
-        """Tell new hits from those that are known, and note what was learnt."""
+        """Separate new hits from known ones, and note the values that `first_seen` has met."""
         known = known_hits(jail, self.catalog, {one.detection.name: (one.detection, one.hits) for one in found})
+        self.results += found
         for one in found:
             new = new_hits(one.detection, one.hits, known)
-            self.results.append(Result(one.detection, tuple(new), len(one.hits) - len(new), one.failure))
+            one.known, one.hits = len(one.hits) - len(new), new
             if not one.failure:
                 state.see(one.detection.name, one.seen)
-
-    def _store(self, writer: Writer, state: State) -> None:
-        hits = [hit for result in self.results for hit in result.hits]
-        if self.request.sends:
-            for result in self.results:
-                enqueue(state, result.detection, result.hits, self.request.now)
-        store_hits(writer, hits, state.changes, self.request.now)
-
-    def _directories(self) -> list[Path]:
-        layout = self.catalog.database.layout
-        return [*self.catalog.snapshot(partition=HITS).directories, layout.cache]
 
 
 def begin_detecting(catalog: Catalog, now: datetime) -> None:
@@ -208,35 +190,6 @@ def begin_detecting(catalog: Catalog, now: datetime) -> None:
             state.change("started", now.isoformat())
             state.move({name: head for name, head in heads(catalog.database).items() if name != HITS})
             store_hits(writer, (), state.changes, now)
-
-
-def _by_positions(
-    detections: Sequence[Detection],
-    since: Mapping[str, Position | None],
-    late: Mapping[str, Mapping[str, Position | None]],
-) -> list[tuple[dict[str, Position | None], list[Detection]]]:
-    """Detections that go on from the same positions, together."""
-    usual = [one for one in detections if not late[one.name]]
-    groups = [({**since}, usual)] if usual else []
-    return groups + [({**since, **late[one.name]}, [one]) for one in detections if late[one.name]]
-
-
-def _of_tables(positions: Mapping[str, Position | None], some: Sequence[Detection]) -> dict[str, Position | None]:
-    tables = {one.table for one in some}
-    return {name: at for name, at in positions.items() if name.partition(".")[0] in tables}
-
-
-def _missed(found: Found, positions: Mapping[str, Position | None], new: Arrivals) -> dict[str, Position | None]:
-    """From where a detection that failed has to go on: the partitions of its table that had something new."""
-    if not found.failure:
-        return {}
-    changed = {name for name, _ in new.stamps if name.partition(".")[0] == found.detection.table}
-    return {name: positions[name] for name in changed}
-
-
-def _overlaps(file: LiveFile, low: datetime, high: datetime) -> bool:
-    first, last = file.min_timestamp, file.max_timestamp
-    return first is None or last is None or (_naive(first) <= high and _naive(last) >= low)
 
 
 def _naive(moment: datetime) -> datetime:

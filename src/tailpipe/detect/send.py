@@ -46,7 +46,7 @@ class SendError(Exception):
 
 
 def send(notifier: Notifier, alert: Alert) -> None:
-    """Deliver an alert; what its receiver needs to tell a repeated one is its id."""
+    """Deliver an alert; its receiver recognises a repeated one by its id."""
     try:
         _SENDERS[type(notifier)](notifier, alert)
     except ssl.SSLError as error:
@@ -76,7 +76,7 @@ def _webhook(notifier: Webhook, alert: Alert) -> None:
 
 
 def _slack(notifier: Slack, alert: Alert) -> None:
-    """Post plain text: what a log says is no markup, mentions nobody, and no address in it is opened for a preview."""
+    """Post plain text: text of a log is not markup, cannot mention people, and its links get no preview."""
     text = _text(alert.record).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     plain = {"mrkdwn": False, "link_names": False, "unfurl_links": False, "unfurl_media": False}
     _post(notifier.webhook_url.reveal(), _json({"text": text, **plain}), {}, notifier.timeout_seconds)
@@ -186,23 +186,18 @@ def _email(notifier: Email, alert: Alert) -> None:
 
 def _text(record: Mapping[str, Any]) -> str:
     """A hit, or a summary of hits, in a few lines for people."""
-    key = record.get("key")
     if record.get("is_summary"):
         lines = [
-            visible(_headline(record)),
             f"{record['first_at']} to {record['last_at']} · {record['table']} · detection {record['detection']}",
             "all of them are rows of detection_hit",
-            f"id {record['id']}",
         ]
-        return "\n".join(lines)
-    lines = [
-        visible(_headline(record)),
-        f"{record['time']} · {record['table']}.{record['partition']} · detection {record['detection']}",
-        f"count {record['count']}" if record["count"] != 1 else "",
-        f"for {', '.join(_shown(value) for value in key)}" if key else "",
-        f"id {record['id']}",
-    ]
-    return "\n".join(filter(None, lines))
+    else:
+        lines = [f"{record['time']} · {record['table']}.{record['partition']} · detection {record['detection']}"]
+        if record["count"] != 1:
+            lines.append(f"count {record['count']}")
+        if key := record.get("key"):
+            lines.append(f"for {', '.join(_shown(value) for value in key)}")
+    return "\n".join([visible(_headline(record)), *lines, f"id {record['id']}"])
 
 
 def _headline(record: Mapping[str, Any]) -> str:

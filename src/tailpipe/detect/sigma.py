@@ -1,4 +1,4 @@
-"""Sigma rules → detections: files of YAML are read and translated; a rule that cannot be is reported and left out.
+"""Sigma rules → detections: YAML files are read and translated; a rule that cannot be translated is reported.
 
 pySigma parses rules. Nothing of it that downloads is imported, and no pipeline is taken from a config.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,15 +40,9 @@ def load_sigma(rules: SigmaRules, table: Table, say: Say) -> dict[str, Detection
             name, number = detection.name, 1
             while detection.name in found:
                 number += 1
-                detection = _renamed(detection, f"{name}_{number}")
+                detection = replace(detection, name=f"{name}_{number}")
             found[detection.name] = detection
     return found
-
-
-def _renamed(detection: Detection, name: str) -> Detection:
-    from dataclasses import replace
-
-    return replace(detection, name=name)
 
 
 def _files(rules: SigmaRules, say: Say) -> Iterator[Path]:
@@ -64,6 +59,7 @@ def _files(rules: SigmaRules, say: Say) -> Iterator[Path]:
 def _read(file: Path, rules: SigmaRules, conditions: Any, say: Say) -> Iterator[Detection]:
     from sigma.collection import SigmaCollection
     from sigma.exceptions import SigmaError
+    from yaml import YAMLError
 
     try:
         if file.stat().st_size > _LARGEST:
@@ -71,10 +67,7 @@ def _read(file: Path, rules: SigmaRules, conditions: Any, say: Say) -> Iterator[
         text = file.read_text(encoding="utf-8")
         collection = SigmaCollection.from_yaml(text)
         collection.resolve_rule_references()
-    except (SigmaError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        say(f"{file}: {_first(error)}")
-        return
-    except Exception as error:  # noqa: BLE001 - what the YAML parser raises has no common base with the rest
+    except (SigmaError, YAMLError, OSError, ValueError, LookupError, TypeError, AttributeError, RuntimeError) as error:
         say(f"{file}: {_first(error)}")
         return
     referred = {id(one.rule) for rule in collection.rules for one in getattr(rule, "rules", None) or ()}
@@ -118,19 +111,17 @@ def _detection(rule: Any, file: Path, rules: SigmaRules, conditions: Any) -> Det
         "title": str(rule.title),
         "description": str(rule.description) if rule.description else None,
         "severity": _severity(rule),
-        "mitre": tuple(_mitre(rule)),
+        "mitre": tuple(
+            tag.name.upper()
+            for tag in rule.tags
+            if tag.namespace == "attack" and re.fullmatch(r"t\d{4}(\.\d{3})?", tag.name)
+        ),
         "notify": tuple(rules.notify),
         "origin": str(file),
     }
     if not hasattr(rule, "detection"):
         return Detection(**facts, **correlated(rule, conditions))
     return Detection(**facts, where=where_of(rule, conditions))
-
-
-def _mitre(rule: Any) -> Iterator[str]:
-    for tag in rule.tags:
-        if tag.namespace == "attack" and re.fullmatch(r"t\d{4}(\.\d{3})?", tag.name):
-            yield tag.name.upper()
 
 
 def _line(text: str, message: str) -> int:

@@ -102,7 +102,7 @@ class Conditions:
 
 
 def _joined(parts: Sequence[Any]) -> list[Any]:
-    """The same parts, texts beside each other as one."""
+    """Join texts that follow each other into one part."""
     found: list[Any] = []
     for part in parts:
         if found and isinstance(part, str) and isinstance(found[-1], str):

@@ -1,4 +1,4 @@
-"""What detections remember between runs: named cursors of the partition of hits, so that manifests tell it too.
+"""What detections remember between runs: named cursors of the partition of hits, which manifests contain too.
 
 started                     when detections were first run
 at/TABLE.PARTITION          the position up to which all detections have seen a partition
@@ -7,7 +7,7 @@ begun/DETECTION             the version that has learnt its values of first_seen
 seen/DETECTION/PRINT        a value of first_seen
 outbox/HIT/NOTIFIER         an alert that was not delivered yet
 rate/DETECTION/NOTIFIER     an hour, and how many alerts and summaries of it were put into the outbox
-ack/HIT                     that somebody has acknowledged a hit
+ack/HIT                     when and by whom a hit was acknowledged
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class State:
         return "started" in self.known
 
     def change(self, name: str, value: str | None) -> None:
-        """Change a cursor; None removes it. What is so already is no change."""
+        """Change a cursor; None removes it. Setting the stored value is no change."""
         if self.known.get(name) != value:
             self.changes[name] = value
 
@@ -45,15 +45,10 @@ class State:
         return self.changes[name] if name in self.changes else self.known.get(name)
 
     def positions(self, heads: Mapping[str, Position]) -> dict[str, Position | None]:
-        """Where detections go on in each partition; None in one that has come since: from its beginning."""
-        return {
-            name: Position.parse(self.known[_AT + name])
-            if _AT + name in self.known
-            else None
-            if self.is_started
-            else head
-            for name, head in heads.items()
-        }
+        """Where detections resume in each partition; None, from its beginning, in one that is new since then."""
+        found: dict[str, Position | None] = dict.fromkeys(heads) if self.is_started else dict(heads)
+        known = {name: self.known[_AT + name] for name in heads if _AT + name in self.known}
+        return found | {name: Position.parse(text) for name, text in known.items()}
 
     def move(self, heads: Mapping[str, Position]) -> None:
         """Note that all detections have seen partitions up to here."""
@@ -67,16 +62,16 @@ class State:
         return {name: None if at is None else Position.parse(at) for name, at in found.items()}
 
     def fall_behind(self, detection: str, positions: Mapping[str, Position | None]) -> None:
-        """Note that a detection has not seen what has come since these positions; without any, that it has."""
+        """Note the positions after which a detection has not seen the rows; none if it has seen all."""
         written = {name: None if at is None else str(at) for name, at in sorted(positions.items())}
         self.change(_BEHIND + detection, json.dumps(written) if written else None)
 
     def has_begun(self, detection: str, version: str) -> bool:
-        """Whether this version of a detection knows the values that were there before."""
+        """Whether this version of a detection has learnt the stored values of `first_seen`."""
         return self.known.get(_BEGUN + detection) == version
 
     def begin(self, detection: str, version: str) -> None:
-        """Note that it does."""
+        """Note that this version of a detection has learnt the stored values of `first_seen`."""
         self.change(_BEGUN + detection, version)
 
     def seen(self, detection: str) -> set[str]:
@@ -85,6 +80,6 @@ class State:
         return {name.removeprefix(beginning) for name in self.known if name.startswith(beginning)}
 
     def see(self, detection: str, values: set[str]) -> None:
-        """Add values to them."""
+        """Note prints of values that a detection has met."""
         for value in values:
             self.change(f"{_SEEN}{detection}/{value}", "")

@@ -1,4 +1,4 @@
-"""Try a detection on the events beside it: what must hit hits, what must not does not."""
+"""Test a detection on its example events: those in `must_hit` must hit, those in `must_not_hit` must not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tailpipe.detect.evaluate import evaluate
-from tailpipe.detect.jail import Jail, why
+from tailpipe.detect.jail import Jail, open_jail, why
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.frozen import frozen
 from tailpipe.kernel.trial import try_file
@@ -46,7 +46,7 @@ class Case:
 def try_detection(detection: Detection, table: Table, files: type[Source], now: datetime) -> list[Case]:
     """What the events of a detection make; a statement that reads other tables finds them empty."""
     cases = []
-    with Jail([], {table.name: table}, [detection]) as jail:
+    with open_jail([], {table.name: table}, [detection]) as jail:
         for kind, given in (("must_hit", detection.must_hit), ("must_not_hit", detection.must_not_hit)):
             for number, case in enumerate(given, 1):
                 events = list(case) if isinstance(case, tuple | list) else [case]
@@ -81,26 +81,25 @@ def _rows(event: Any, table: Table, files: type[Source], now: datetime) -> list[
         raise UsageError(f"the text is not a log of {table.name}: {reason}")
     nested = {column.name for column in table.columns if column.type == "json"}
     rows: list[dict[str, Any]] = trial.rows.to_pylist()
-    return [{name: _parsed(value) if name in nested else value for name, value in row.items()} for row in rows]
-
-
-def _parsed(text: str | None) -> Any:
-    """The JSON that a column holds as text."""
-    return None if text is None else json.loads(text)
+    return [
+        {name: json.loads(value) if name in nested and value is not None else value for name, value in row.items()}
+        for row in rows
+    ]
 
 
 def _show(jail: Jail, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Make the rows to examine, in the types of the table; those without a time or id get one."""
-    kinds = {column.name: column.column_type for column in table.columns if column.column_type is not None}
-    kinds |= COMMON_TYPES
+    own = {column.name: kind for column in table.columns if (kind := column.column_type) is not None}
+    kinds = {**own, **COMMON_TYPES}
+    known = {name.lower(): name for name in kinds}  # an event may write columns in another case
     texts = []
     for number, row in enumerate(rows):
         moment = _START + timedelta(seconds=number)
-        given = {"tp_id": f"event-{number:06d}", "tp_timestamp": moment, "tp_partition": "test", **_lower(row, kinds)}
+        given = {"tp_id": f"event-{number:06d}", "tp_timestamp": moment, "tp_partition": "test"}
+        given |= {known.get(str(name).lower(), str(name)): value for name, value in row.items() if value is not None}
         texts.append(json.dumps(given, default=str, ensure_ascii=False))
-    items = ", ".join(
-        f"{_value(quoted(name), kind)} AS {quoted(name)}" for name, kind in kinds.items() if kind is not None
-    )
+    types = {name: "VARCHAR" if kind.name == "inet" else kind.duckdb for name, kind in kinds.items()}
+    items = ", ".join(f"CAST({quoted(name)} AS {kind}) AS {quoted(name)}" for name, kind in types.items())
     shape = json.dumps({name: _shape(kind) for name, kind in kinds.items()})
     values = ", ".join(f"({literal(text)})" for text in texts)
     jail.connection.execute(
@@ -109,20 +108,9 @@ def _show(jail: Jail, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     )
 
 
-def _lower(row: Mapping[str, Any], kinds: Mapping[str, Any]) -> dict[str, Any]:
-    """Columns by the names that the table has, whatever cases an event has."""
-    known = {name.lower(): name for name in kinds}
-    return {known.get(str(name).lower(), str(name)): value for name, value in row.items() if value is not None}
-
-
 def _shape(kind: ColumnType) -> Any:
     if isinstance(kind, ListType):
         return [_shape(kind.element)]
     if isinstance(kind, StructType):
         return {name: _shape(inner) for name, inner in kind.fields}
     return "JSON" if kind.name == "json" else "VARCHAR"
-
-
-def _value(text: str, kind: ColumnType) -> str:
-    shown = "VARCHAR" if kind.name == "inet" else kind.duckdb
-    return f"CAST({text} AS {shown})"

@@ -10,8 +10,8 @@ Lines of many logs go on where the layout ends, or do not: then there is a stric
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from typing import Literal
 
 from tailpipe.formats.layout import recognise
@@ -25,7 +25,7 @@ from tailpipe.frozen import frozen
 from tailpipe.plugin import LineParser, Lines, Parsed
 from tailpipe.plugin.sql import literal, quoted
 
-__all__ = ["Quoting", "access_log_parser", "prefix_fields", "request_fields", "rest_field", "with_addresses"]
+__all__ = ["AccessLog", "Quoting", "access_log_parser"]
 
 Quoting = Literal["hex", "backslash", "none"]
 """How a quote inside a value is written: as `\\x22`, with a backslash before it, or as it is."""
@@ -65,17 +65,14 @@ def _loose_pattern(
 
 
 def _placed(tokens: Sequence[Token]) -> Iterator[tuple[Token, str, str, bool]]:
-    """Each token, the character before it, the one after it, and whether it stands in quotes."""
+    """Each token, the character before it, the one after it, and whether it is in quotes."""
     quotes = 0
     for place, token in enumerate(tokens):
         before = tokens[place - 1] if place else ""
         after = tokens[place + 1] if place + 1 < len(tokens) else ""
-        yield token, before[-1:] if isinstance(before, str) else "", _first(after), bool(quotes % 2)
+        ends = before[-1:] if isinstance(before, str) else "", after[:1] if isinstance(after, str) else ""
+        yield token, *ends, bool(quotes % 2)
         quotes += token.count('"') if isinstance(token, str) else 0
-
-
-def _first(token: Token) -> str:
-    return token[:1] if isinstance(token, str) else ""
 
 
 def _loose(variable: Variable, is_quoted: bool, quoting: Quoting) -> str:
@@ -88,28 +85,55 @@ def _loose(variable: Variable, is_quoted: bool, quoting: Quoting) -> str:
     return (_QUOTED[quoting] if is_quoted or quoting == "hex" else ".") + "*?"
 
 
-def access_log_parser(
-    tokens: Sequence[Token],
-    quoting: Quoting,
-    values: Mapping[str, tuple[str, str]],
-    is_dotall: bool,
-    may_follow: Sequence[Sequence[Token]] = (),
-    rest: str | None = None,
-) -> LineParser:
-    """The fastest parser of a layout, of the parts that may follow it, and of any text behind all of them."""
-    parts = [tokens, *may_follow]
-    has_prefix = any("line_prefix" in sql for _, sql in values.values())
-    loose = _loose_pattern(parts, quoting, rest, has_prefix=has_prefix)
+@frozen
+class AccessLog:
+    """A layout with what its lines may have in addition, and how the server writes values."""
+
+    tokens: Sequence[Token]
+    quoting: Quoting
+    value: Callable[[str], str]
+    """SQL for the value of a field, given its name; null where the line has none."""
+    may_follow: Sequence[Sequence[Token]] = ()
+    """The parts that may follow the layout."""
+    rest: str | None = None
+    """The field of any text after all of them."""
+    any_prefix: bool = False
+    times: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Fields that are made of several variables."""
+    time_parts: Collection[str] = ()
+    """These variables, which are no fields themselves."""
+
+
+def access_log_parser(log: AccessLog, *, is_dotall: bool) -> LineParser:
+    """The fastest parser of an access log."""
+    values = {name: ("VARCHAR", log.value(name)) for name in _variables(log.tokens) if name not in log.time_parts}
+    more = _variables([token for part in log.may_follow for token in part])
+    values |= {name: ("VARCHAR", f"nullif({log.value(name)}, '')") for name in more}
+    if log.rest:
+        values[log.rest] = ("VARCHAR", f"nullif({quoted(log.rest)}, '')")
+    tokens = list(log.tokens)
+    if log.any_prefix:
+        values |= _prefix_fields(values)
+        tokens = [  # the client may be a list of addresses
+            replace(token, pattern=_ADDRESSES) if isinstance(token, Variable) and token.field in _CLIENTS else token
+            for token in tokens
+        ]
+    parts = [tokens, *log.may_follow]
+    loose = _loose_pattern(parts, log.quoting, log.rest, has_prefix=log.any_prefix)
     # A quote with a backslash before it does not end a value, which only the loose pattern knows.
-    is_plain = r"NOT contains(_line, '\')" if quoting == "backslash" else ""
+    is_plain = r"NOT contains(_line, '\')" if log.quoting == "backslash" else ""
     parsers: list[tuple[str, LineParser]] = []
     for number in range(len(parts), 0, -1):
         strict = parse_pattern(f"^{_strict([token for part in parts[:number] for token in part])}$")
         layout = recognise(strict)
         if layout is not None:
-            parsers.append((strict.named(), LayoutParser(loose, layout, is_dotall, is_plain, int(has_prefix))))
-    otherwise = RegexParser(loose, is_dotall)
-    return MappedParser(parsers[0][1] if len(parts) == len(parsers) == 1 else _Lengths(parsers, otherwise), values)
+            parsers.append((strict.named(), LayoutParser(loose, layout, is_dotall, is_plain, int(log.any_prefix))))
+    lines = parsers[0][1] if len(parts) == len(parsers) == 1 else _Lengths(parsers, RegexParser(loose, is_dotall))
+    return MappedParser(lines, {**values, **log.times, **_request_fields(values)})
+
+
+def _variables(tokens: Sequence[Token]) -> list[str]:
+    return list(dict.fromkeys(token.field for token in tokens if isinstance(token, Variable)))
 
 
 @frozen
@@ -127,15 +151,10 @@ class _Lengths:
         return next(found, self.otherwise).parse(runs)
 
 
-def rest_field(name: str | None) -> dict[str, tuple[str, str]]:
-    """The field of what follows the layout, if it has a name."""
-    return {name: ("VARCHAR", f"nullif({quoted(name)}, '')")} if name else {}
-
-
-def prefix_fields(fields: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
+def _prefix_fields(fields: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
     """Fields of a prefix: a virtual host, perhaps with a port, or the addresses that a request was forwarded for.
 
-    The addresses may stand in place of the client's, which then is the first of them.
+    The addresses may replace the client's, which then is the first of them.
     """
     host = r"^(\[[^\]]*\]|[^,:\[]+|[^,]*:[^,]*:[^,]*)(?::([0-9]{1,5}))?$"
     client = next((name for name in _CLIENTS if name in fields), "")
@@ -152,15 +171,7 @@ def prefix_fields(fields: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str,
     return {name: ("VARCHAR", sql) for name, sql in found.items()}
 
 
-def with_addresses(tokens: Sequence[Token]) -> list[Token]:
-    """The layout with a client that may be a list of addresses."""
-    return [
-        replace(token, pattern=_ADDRESSES) if isinstance(token, Variable) and token.field in _CLIENTS else token
-        for token in tokens
-    ]
-
-
-def request_fields(fields: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
+def _request_fields(fields: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
     """Method, URI and protocol of the field `request`, unless the layout has fields of these names.
 
     A text that is no request line, such as the first bytes of TLS, is a URI without a method.

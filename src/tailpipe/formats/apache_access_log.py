@@ -27,7 +27,7 @@ NICKNAMES = {
     "agent": "%{User-agent}i",
 }
 """Layouts that Apache's own config, or that of Debian, has a name for."""
-_TOLD_APART = {("U", "q"), ("v", "U"), ("V", "U")}
+_SEPARABLE = {("U", "q"), ("v", "U"), ("V", "U")}
 
 
 def _directives(layout: str) -> list[str | Directive]:
@@ -51,7 +51,7 @@ def _check_layout(layout: str) -> None:
         if one.time is not None:
             time_pattern(one.time)
     for first, second in pairwise(found):
-        if not isinstance(first, str) and not isinstance(second, str) and not _is_told_apart(first, second):
+        if not isinstance(first, str) and not isinstance(second, str) and not _are_separable(first, second):
             raise UsageError(
                 f'missing separator between "{first.text}" and "{second.text}"',
                 hint="add a space between them, also in Apache's config",
@@ -69,11 +69,11 @@ def _check_parts(parts: Sequence[str]) -> None:
             raise UsageError("a time cannot follow the layout", hint="write it in the layout itself")
 
 
-def _is_told_apart(one: Directive, other: Directive) -> bool:
-    """Whether the end of a value shows where the next begins."""
+def _are_separable(one: Directive, other: Directive) -> bool:
+    """Whether the first value ends where the second one can be recognised."""
     if one.time is not None or other.time is not None:
         return True
-    return (one.text[-1], other.text[-1]) in _TOLD_APART
+    return (one.text[-1], other.text[-1]) in _SEPARABLE
 
 
 class ApacheAccessLog(Format):
@@ -109,35 +109,21 @@ class ApacheAccessLog(Format):
 
     def parser(self, context: ParseContext) -> LineParser:
         """The fastest parser for the layout."""
-        from tailpipe.formats.access_log import (
-            access_log_parser,
-            prefix_fields,
-            request_fields,
-            rest_field,
-            with_addresses,
-        )
+        from tailpipe.formats.access_log import AccessLog, access_log_parser
 
         directives = _directives(self.layout)
-        parts = [_directives(part) for part in self.may_follow]
-        values = {name: ("VARCHAR", _value(name)) for name in _names(directives)}
-        more = _names([one for part in parts for one in part])
-        values |= {name: ("VARCHAR", f"nullif({_value(name)}, '')") for name in more}
-        values |= rest_field(self.rest)
-        tokens = _tokens(directives)
-        if self.any_prefix:
-            values, tokens = {**values, **prefix_fields(values)}, with_addresses(tokens)
-        return access_log_parser(
-            tokens,
+        times = sum(not isinstance(one, str) and one.time is not None for one in directives)
+        log = AccessLog(
+            _tokens(directives),
             "backslash",
-            {**values, **_times(directives), **request_fields(values)},
-            is_dotall=context.has_line_ends,
-            may_follow=[_tokens(part) for part in parts],
-            rest=self.rest,
+            _value,
+            [_tokens(_directives(part)) for part in self.may_follow],
+            self.rest,
+            self.any_prefix,
+            _times(directives),
+            [f"time_{number}" for number in range(1, times + 1)],
         )
-
-
-def _names(directives: Sequence[str | Directive]) -> list[str]:
-    return list(dict.fromkeys(one.name for one in directives if not isinstance(one, str) and one.time is None))
+        return access_log_parser(log, is_dotall=context.has_line_ends)
 
 
 def _tokens(directives: Sequence[str | Directive]) -> list[Token]:
@@ -161,18 +147,7 @@ def _tokens(directives: Sequence[str | Directive]) -> list[Token]:
             touches = None if isinstance(following, str) else following.text[-1]
             stops = {"q": r'[^"?]*', "U": r'[^ "/]*'}.get(touches or "")
             tokens.append(Variable(one.name, stops, is_exact=True) if stops else one.variable)
-    return _joined(tokens)
-
-
-def _joined(tokens: Sequence[Token]) -> list[Token]:
-    """The same with texts that touch made one."""
-    found: list[Token] = []
-    for token in tokens:
-        if isinstance(token, str) and found and isinstance(found[-1], str):
-            found[-1] += token
-        else:
-            found.append(token)
-    return found
+    return tokens
 
 
 def _times(directives: Sequence[str | Directive]) -> dict[str, tuple[str, str]]:

@@ -19,36 +19,19 @@ __all__ = ["Directive", "TimePart", "read_layout"]
 _DIRECTIVE = re.compile(r"%((?:!?[0-9]{3}(?:,[0-9]{3})*)?[<>]*)?(?:\{([^}]*)\})?([<>]*)(\^[A-Za-z]{2}|[A-Za-z%])")
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\\\": "\\", '\\"': '"'}
 _NUMBER = r"(?:-|[0-9]+)"
-_PLAIN = {
-    "a": ("remote_addr", "word"),
-    "A": ("local_addr", "word"),
-    "B": ("body_bytes_sent", "number"),
-    "b": ("body_bytes_sent", "number"),
-    "D": ("request_time_us", "number"),
-    "f": ("filename", "text"),
-    "h": ("remote_host", "word"),
-    "H": ("server_protocol", "word"),
-    "I": ("bytes_received", "number"),
-    "k": ("keepalive_requests", "number"),
-    "l": ("remote_logname", "word"),
-    "L": ("log_id", "word"),
-    "m": ("request_method", "word"),
-    "O": ("bytes_sent", "number"),
-    "p": ("server_port", "number"),
-    "P": ("pid", "number"),
-    "q": ("query_string", "word"),
-    "r": ("request", "text"),
-    "R": ("handler", "text"),
-    "s": ("status", "number"),
-    "S": ("bytes_transferred", "number"),
-    "T": ("request_time", "number"),
-    "u": ("remote_user", "user"),
-    "U": ("uri", "text"),
-    "v": ("server_name", "word"),
-    "V": ("host", "word"),
-    "X": ("connection_status", "connection"),
-    "^FB": ("first_byte_time_us", "number"),
+_KINDS = {
+    "word": "a=remote_addr A=local_addr h=remote_host H=server_protocol l=remote_logname L=log_id m=request_method"
+    " q=query_string v=server_name V=host",
+    "number": "B=body_bytes_sent b=body_bytes_sent D=request_time_us I=bytes_received k=keepalive_requests O=bytes_sent"
+    " p=server_port P=pid s=status S=bytes_transferred T=request_time ^FB=first_byte_time_us",
+    "text": "f=filename r=request R=handler U=uri",
+    "user": "u=remote_user",
+    "connection": "X=connection_status",
 }
+_PLAIN = {
+    letter: (name, kind) for kind, text in _KINDS.items() for letter, name in (pair.split("=") for pair in text.split())
+}
+"""The field of each letter without a parameter, and the kind of its value."""
 _GIVEN = {
     ("a", "c"): ("connection_addr", "word"),
     ("h", "c"): ("connection_host", "word"),
@@ -138,15 +121,13 @@ def _directive(found: re.Match[str]) -> Directive:
     elif letter in _PLAIN and not parameter:
         name, kind = _PLAIN[letter]
     else:
-        hint = "see the list of mod_log_config" if letter not in _PLAIN else f"write %{letter}{_known(letter)}"
+        given = ", ".join(f"%{{{known}}}{letter}" for one, known in _GIVEN if one == letter)
+        hint = f"write %{letter}{f' or {given}' if given else ''}"
+        if letter not in _PLAIN:
+            hint = "see the list of mod_log_config"
         raise UsageError(f'unknown directive "{text}"', hint=hint)
     name = _of_which(found[1] or found[3] or "", letter, name)
     return Directive(text, name, Variable(name, _PATTERNS[kind], has_blanks=kind == "text"))
-
-
-def _known(letter: str) -> str:
-    given = [f"%{{{parameter}}}{letter}" for known, parameter in _GIVEN if known == letter]
-    return f" or {', '.join(given)}" if given else ""
 
 
 def _of_which(modifiers: str, letter: str, name: str) -> str:

@@ -27,33 +27,14 @@ _SHORT = {
     "t": "\t",
 }
 _PATTERNS = {
-    "a": "[^ 0-9]+",
-    "A": "[^ 0-9]+",
-    "b": "[^ 0-9]+",
-    "B": "[^ 0-9]+",
-    "C": "[0-9]{2}",
-    "d": "[0-9]{2}",
-    "e": "[ 0-9][0-9]",
-    "g": "[0-9]{2}",
-    "G": "[0-9]{4}",
-    "H": "[0-9]{2}",
-    "I": "[0-9]{2}",
+    **dict.fromkeys("CdgHImMSUVWy", "[0-9]{2}"),
+    **dict.fromkeys("aAbB", "[^ 0-9]+"),
+    **dict.fromkeys("ekl", "[ 0-9][0-9]"),
+    **dict.fromkeys("GY", "[0-9]{4}"),
+    **dict.fromkeys("pP", "[AaPp][Mm]"),
+    **dict.fromkeys("uw", "[0-9]"),
     "j": "[0-9]{3}",
-    "k": "[ 0-9][0-9]",
-    "l": "[ 0-9][0-9]",
-    "m": "[0-9]{2}",
-    "M": "[0-9]{2}",
-    "p": "[AaPp][Mm]",
-    "P": "[AaPp][Mm]",
     "s": "[0-9]+",
-    "S": "[0-9]{2}",
-    "u": "[0-9]",
-    "U": "[0-9]{2}",
-    "V": "[0-9]{2}",
-    "w": "[0-9]",
-    "W": "[0-9]{2}",
-    "y": "[0-9]{2}",
-    "Y": "[0-9]{4}",
     "z": "[+-][0-9]{4}",
     "Z": "[A-Za-z0-9+-]+",
     "%": "%",
@@ -93,7 +74,9 @@ def time_value(parts: Sequence[tuple[TimePart, str]]) -> tuple[str, str]:
     format. Parts that are no whole time are their texts.
     """
     for part, text in parts:
-        if (unit := _EPOCHS.get(part.format if part.format in _OWN else _only_letter(part.format))) is not None:
+        if (
+            unit := _EPOCHS.get("s" if part.format == "%s" else part.format if part.format in _OWN else "")
+        ) is not None:
             fraction = _fraction(parts) if unit == _EPOCHS["sec"] else ""
             return "TIMESTAMP", f"make_timestamp(try_cast({text} AS BIGINT) * {unit}{fraction})"
     letters = {letter for part, _ in parts for letter in _letters(part)}
@@ -116,10 +99,6 @@ def _fraction(parts: Sequence[tuple[TimePart, str]]) -> str:
 
 def _letters(part: TimePart) -> set[str]:
     return set() if part.format in _OWN else {letter[1] for letter in _LETTER.finditer(_expanded(part.format))}
-
-
-def _only_letter(format: str) -> str:
-    return "s" if format == "%s" else ""
 
 
 def _is_whole(letters: set[str]) -> bool:

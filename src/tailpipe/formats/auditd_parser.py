@@ -96,7 +96,7 @@ def audit_event(text: str) -> Mapping[str, Any] | None:
 
 
 def _fields(kind: str, body: str) -> dict[str, Any]:
-    """The fields of a record; those of the message in it are beside the others."""
+    """The fields of a record and of the message in it."""
     fields: dict[str, Any] = {}
     if avc := _AVC.search(body):
         fields["result"], fields["permissions"] = avc[1], avc[2].split()
@@ -123,7 +123,7 @@ def _bare(kind: str, name: str, text: str) -> str | None:
 
 
 def _decoded(name: str, text: str) -> str:
-    """The text that hex digits stand for; `\\x00` is between the words of a title, `\\x01` between keys."""
+    """Decode hex digits to text; `\\x00` separates the words of a title, `\\x01` keys."""
     plain = bytes.fromhex(text).decode("utf-8", "replace")
     if name == "proctitle":
         return plain.rstrip("\0").replace("\0", " ")
@@ -198,7 +198,7 @@ def _ends(merged: Mapping[str, Any], syscall: str | None, peer: str | None) -> d
 
 
 def _specified(text: str) -> str | None:
-    """The address in a text; None for `0.0.0.0` and `::`, which stand for any."""
+    """The address in a text; None for `0.0.0.0` and `::`, which mean any address."""
     try:
         address = ip_address(text)
     except ValueError:

@@ -32,11 +32,11 @@ class LineText:
     ends: np.ndarray
 
     def inner_places(self, places: np.ndarray) -> np.ndarray:
-        """Those of the places that do not lie between two lines."""
+        """Those of the places that are inside lines."""
         return places[~np.isin(places, self.ends, assume_unique=True) & (places > 0)]
 
     def lines_at(self, places: np.ndarray) -> np.ndarray:
-        """Which line each place lies in, counted from 0; places are in order and inside lines."""
+        """The number of the line that each place is in, from 0; places are in order and inside lines."""
         counts = np.diff(np.searchsorted(places, self.starts), append=len(places))
         return np.repeat(np.arange(len(counts)), counts)
 
@@ -51,14 +51,14 @@ class LineText:
 
 @frozen
 class Dialect:
-    """What the CSV reader is told of the text; `quote` is empty for none."""
+    """Options of the CSV reader; `quote` is empty for none."""
 
     delimiter: str
     quote: str = ""
     is_quote_doubled: bool = False
     nulls: Sequence[str] = ()
     numbers: Collection[str] = ()
-    """Columns that hold whole numbers of 64 bits and nothing else; the others are text."""
+    """Columns of 64-bit integers; the others are text."""
 
 
 @frozen
@@ -86,46 +86,37 @@ def join_lines(text: pa.Array) -> LineText:
 def read_cells(text: LineText, lines: np.ndarray, names: Sequence[str], dialect: Dialect) -> Cells:
     """The cells of the lines that are not blanked out; `lines` are their numbers.
 
-    If a cell that should be a number is none, all cells are text. A line with more or fewer cells than
-    names is left out. So is everything, if the reader and we do not agree on what a line is: the caller reads
-    such lines with more care.
+    If a cell of a column of numbers is no number, all cells are text. Lines with more or fewer cells than names are
+    missing, and all lines are if the reader finds other lines than we do: the caller reads missing lines with care.
     """
-    try:
-        return _read(text, lines, names, dialect)
-    except pa.ArrowInvalid:
-        if not dialect.numbers:
-            raise
-        return _read(text, lines, names, replace(dialect, numbers=()))
-
-
-def _read(text: LineText, lines: np.ndarray, names: Sequence[str], dialect: Dialect) -> Cells:
     wrong: list[int] = []
 
     def skip(row: csv.InvalidRow) -> str:
-        wrong.append(row.number - 1)  # counted from 1, empty lines left out
+        wrong.append(row.number - 1)  # counted from 1, without empty lines
         return "skip"
 
     longest = int((text.ends - text.starts).max(initial=0))
     types = {name: pa.int64() if name in dialect.numbers else pa.string() for name in names}
-    table = csv.read_csv(
-        pa.py_buffer(text.data),
-        read_options=csv.ReadOptions(
-            use_threads=False, column_names=list(names), block_size=max(_BLOCK_BYTES, longest + 2)
-        ),
-        parse_options=csv.ParseOptions(
-            delimiter=dialect.delimiter,
-            quote_char=dialect.quote or False,
-            double_quote=dialect.is_quote_doubled,
-            invalid_row_handler=skip,
-        ),
-        convert_options=csv.ConvertOptions(
-            column_types=types,
-            null_values=list(dialect.nulls),
-            strings_can_be_null=bool(dialect.nulls),
-            quoted_strings_can_be_null=True,
-            check_utf8=False,
-        ),
+    reading = csv.ReadOptions(use_threads=False, column_names=list(names), block_size=max(_BLOCK_BYTES, longest + 2))
+    parsing = csv.ParseOptions(
+        delimiter=dialect.delimiter,
+        quote_char=dialect.quote or False,
+        double_quote=dialect.is_quote_doubled,
+        invalid_row_handler=skip,
     )
+    converting = csv.ConvertOptions(
+        column_types=types,
+        null_values=list(dialect.nulls),
+        strings_can_be_null=bool(dialect.nulls),
+        quoted_strings_can_be_null=True,
+        check_utf8=False,
+    )
+    try:
+        table = csv.read_csv(pa.py_buffer(text.data), reading, parsing, converting)
+    except pa.ArrowInvalid:
+        if not dialect.numbers:
+            raise
+        return read_cells(text, lines, names, replace(dialect, numbers=()))
     if table.num_rows + len(wrong) != len(lines):
         return Cells(table.slice(0, 0), lines[:0])
     return Cells(table, np.delete(lines, wrong))

@@ -116,10 +116,7 @@ class W3cLog(Format):
     """Logs in the W3C extended format, as written by IIS. A `#Fields:` line names the fields."""
 
     type = "w3c"
-    plus_as_blank: bool = option(
-        "Whether to convert IIS's `+` in values back to spaces, except in URLs.",
-        default=True,
-    )
+    plus_as_blank: bool = option("Whether to convert IIS's `+` in values back to spaces, except in URLs.", default=True)
     timezone: str | None = timezone_option()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
 

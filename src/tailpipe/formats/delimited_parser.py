@@ -1,7 +1,7 @@
 """Lines of delimited values, such as CSV: which lines are rows, and the names of their fields.
 
 Each artifact has its own names, from its own header. A line with fewer or more values than there are
-names is bad, because nobody can tell which value is missing; but a format may say that values are only
+names is bad, because it is unknown which value is missing; but a format may say that values are only
 ever added at the end. A value never spans lines, so an open quote spoils its own line only. A value that is
 one of `null_if` is null, quoted or not.
 """
@@ -151,8 +151,9 @@ class DelimitedParser:
 
     def _note(self, known: _Artifact, line: str) -> None:
         """Note what a line says of those after it."""
-        if self._is_mark(line):
-            known.fields = self._marked(line)
+        if self.format.header_prefix and line.startswith(self.format.header_prefix):
+            # Blanks are between the names, whatever is between values.
+            known.fields = self._spelt(self._header_names(line.removeprefix(self.format.header_prefix or "").split()))
         elif self.format.date_prefix and line.startswith(self.format.date_prefix):
             found = _DATE.match(line.removeprefix(self.format.date_prefix).strip())
             known.date = found[0] if found else ""
@@ -177,18 +178,9 @@ class DelimitedParser:
 
     def _top(self, head: Sequence[str]) -> list[str]:
         """The first lines of an artifact that are rows, or its header."""
-        lines = [line for line in head[self.format.skip_lines :] if line and not self._is_comment(line)]
+        others = tuple(filter(None, (self.format.comment, self.format.header_prefix)))
+        lines = [line for line in head[self.format.skip_lines :] if line and not line.startswith(others)]
         return lines[:HEAD_LINES]
-
-    def _is_comment(self, line: str) -> bool:
-        return (bool(self.format.comment) and line.startswith(self.format.comment or "")) or self._is_mark(line)
-
-    def _is_mark(self, line: str) -> bool:
-        return bool(self.format.header_prefix) and line.startswith(self.format.header_prefix or "")
-
-    def _marked(self, line: str) -> tuple[str, ...]:
-        """The names in a line with the header's prefix; blanks are between them, whatever is between values."""
-        return self._spelt(self._header_names(line.removeprefix(self.format.header_prefix or "").split()))
 
     def _naming(self, marked: tuple[str, ...], top: Sequence[str]) -> tuple[Naming, bool]:
         """The names for lines that begin like this, and whether the first is a header."""

@@ -46,11 +46,7 @@ class Naming:
 
 
 def read_rows(
-    naming: Naming,
-    runs: Sequence[Lines],
-    splitter: Splitter,
-    nulls: Sequence[str],
-    numbers: Collection[str] = (),
+    naming: Naming, runs: Sequence[Lines], splitter: Splitter, nulls: Sequence[str], numbers: Collection[str] = ()
 ) -> pa.Table:
     """`_artifact`, `_ordinal`, `_bad`, `_raw` and the named values of each line, in order.
 
@@ -64,11 +60,7 @@ def read_rows(
         values, bad = _with_others(text, naming, splitter, nulls, cells)
     else:
         values, bad = cells.table, pa.nulls(len(text), pa.string())
-    arrays = {
-        **places_of(runs),
-        "_bad": bad,
-        "_raw": text,
-    }
+    arrays = {**places_of(runs), "_bad": bad, "_raw": text}
     named = dict(zip(naming.names(values.num_columns), values.columns, strict=True))
     if naming.date and "time" in named and "date" not in named:
         named["date"] = pa.repeat(naming.date, len(text))
@@ -125,7 +117,7 @@ def alike(tables: Sequence[pa.Table]) -> list[pa.Table]:
 def _read_plain(
     text: pa.Array, columns: Sequence[str], splitter: Splitter, nulls: Sequence[str], numbers: Collection[str]
 ) -> Cells | None:
-    """The rows of those lines that Arrow's reader understands as we do; None if it cannot be asked."""
+    """The rows of those lines that Arrow's reader understands as we do; None if it cannot read the delimiter."""
     delimiter, quote = splitter.delimiter or " ", splitter.quote
     is_long = len(delimiter.encode()) > 1 or delimiter in "\0\r"
     if is_long:

@@ -9,18 +9,18 @@ from tailpipe.frozen import frozen
 __all__ = ["BLANKS", "Splitter"]
 
 BLANKS = " \t\n\r\f\v"
-"""What `\\s` stands for."""
+"""The characters that `\\s` matches."""
 
 _BLANK_RUN = re.compile(f"[{BLANKS}]+")
 
 
 @frozen
 class Splitter:
-    """How values are told apart. `delimiter` is empty for runs of blanks; `quote` and `escape` for none.
+    """How values are separated. `delimiter` is empty for runs of blanks; `quote` and `escape` for none.
 
     A value is quoted if it begins with the quote; then it ends at the next quote that is not escaped,
     and a delimiter or the end of the line must follow. The escape makes a quote, or itself, part of the
-    value; before anything else it stands for itself. A quote inside a value that did not begin with one
+    value; before any other character it is kept. A quote inside a value that did not begin with one
     is text. Blanks around a value are part of it, except where they are the delimiter.
 
     If it `is_loose`, a quote inside quotes ends the value only where a delimiter or the end of the line
@@ -71,12 +71,11 @@ class Splitter:
             if character == self.escape and following and following in (self.quote, self.escape):
                 text += following
                 place += 2
-            elif character == self.quote and self._is_end(line, place + 1):
+            elif character == self.quote and (
+                not self.is_loose or place + 1 == len(line) or self._next_delimiter(line, place + 1)[0] == place + 1
+            ):
                 return text, place + 1
             else:
                 text += character
                 place += 1
         raise ValueError("a quote is not closed")
-
-    def _is_end(self, line: str, place: int) -> bool:
-        return not self.is_loose or place == len(line) or self._next_delimiter(line, place)[0] == place

@@ -83,7 +83,7 @@ def _binary_events(file: BinaryIO) -> Iterable[Mapping[str, Any] | Rejected]:
 
 
 def _check(file: BinaryIO) -> None:
-    """Refuse a file that is shorter than its header says: the library would give what is there."""
+    """Refuse a file that is shorter than its header says: the library would return the chunks it finds."""
     head = file.read(_HEADER_BYTES)
     if not head.startswith(_MAGIC):
         raise _DamagedError("it does not begin with ElfFile")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tailpipe.formats.options import check_character
+from tailpipe.frozen import frozen
 from tailpipe.plugin import Format, ParseContext, Parsed, UsageError, option
 from tailpipe.sql.quoting import json_shape, literal, quoted, text_type
 
@@ -73,9 +74,9 @@ class _Chosen:
         groups: dict[int, list[Lines]] = {}
         for run in runs:
             groups.setdefault(self._place(run), []).append(run)
-        parts = [
-            _Part(number, self._parsers[place].parse(group)) for number, (place, group) in enumerate(groups.items())
-        ]
+        parts = []
+        for number, (place, group) in enumerate(groups.items()):
+            parts.append(_Part(f"part{number}_", self._parsers[place].parse(group)))
         if len(parts) == 1 and not any(part.parsed.records for part in parts):
             return parts[0].parsed
         return self._joined(parts)
@@ -89,19 +90,20 @@ class _Chosen:
     def _joined(self, parts: Sequence[_Part]) -> Parsed:
         wanted = {name: text_type(kind) for name, kind in self._context.fields.items() if not name.endswith("*")}
         fields = {name: kind for part in parts for name, kind in part.parsed.fields.items()} | wanted
-        misfits = {name: f"_misfit_of_{number}" for number, name in enumerate(_misfits(parts))}
+        names = dict.fromkeys(name for part in parts for name in part.parsed.misfits)
+        misfits = {name: f"_misfit_of_{number}" for number, name in enumerate(names)}
         sql = " UNION ALL ".join(part.sql(fields, misfits, self._context) for part in parts)
         records = " UNION ALL ".join(part.records for part in parts if part.records)
         tables = {f"{part.prefix}{name}": table for part in parts for name, table in part.parsed.tables.items()}
         return Parsed(sql, tables, fields, sum(part.parsed.rows for part in parts), misfits, records)
 
 
+@frozen
 class _Part:
-    """What one of the parsers gave; its tables are known by names of their own."""
+    """The rows of one parser; its tables get names with a prefix."""
 
-    def __init__(self, number: int, parsed: Parsed) -> None:
-        self.prefix = f"part{number}_"
-        self.parsed = parsed
+    prefix: str
+    parsed: Parsed
 
     def sql(self, fields: Mapping[str, str], misfits: Mapping[str, str], context: ParseContext) -> str:
         """The rows with all the fields of all parts, in one order."""
@@ -129,7 +131,3 @@ class _Part:
         if kind in ("VARCHAR", "JSON") or wanted is None:
             return f"TRY_CAST({quoted(own[0])} AS {kind})"
         return f"TRY(from_json({quoted(own[0])}, {literal(json.dumps(json_shape(wanted)))}))"
-
-
-def _misfits(parts: Sequence[_Part]) -> Iterator[str]:
-    return iter(dict.fromkeys(name for part in parts for name in part.parsed.misfits))

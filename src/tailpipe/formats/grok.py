@@ -1,6 +1,6 @@
 """Grok: layouts made of named patterns, `%{NAME:field}`, as regular expressions.
 
-`%{NAME}` stands for the pattern NAME, `%{NAME:field}` for the same as a field, `%{NAME:field:int}` too: a
+`%{NAME}` means the pattern NAME, `%{NAME:field}` the same as a field, `%{NAME:field:int}` too: a
 type behind the field is accepted and ignored, because the table says what type a column has. Names that
 grok writes with dots or brackets (`http.request.method`, `[http][request]`) become names with `_`.
 """
@@ -28,7 +28,7 @@ _LENGTH_LIMIT = 200_000
 
 
 def compile_grok(layout: str, patterns: Mapping[str, str] | None = None) -> Pattern:
-    """The regular expression that a layout stands for; `patterns` win over those of the library."""
+    """Compile a layout to a regular expression; `patterns` win over those of the library."""
     from tailpipe.formats.pattern_reader import parse_pattern  # late, because many configs have no pattern
 
     return parse_pattern(_expand(layout, patterns or {}, ()))

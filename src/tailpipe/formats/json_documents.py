@@ -64,7 +64,10 @@ class JsonDocuments(DocumentParser):
     def read_small(self, documents: Sequence[Document]) -> Iterator[tuple[Document, Found]]:
         """Split whole documents, by guess where that is right."""
         texts = [b"".join(self._texts(document)) for document in documents]
-        guesses = [self._guessed(text) if self._is_allowed(text) else None for text in texts]
+        guesses: list[Places | None] = []
+        for text in texts:
+            found = (guess.places(text) for guess in self._guesses if len(text) <= self._format.max_document_bytes)
+            guesses.append(next((places for places in found if places is not None), None))
         views = [_texts_of(places) if places is not None else None for places in guesses]
         guessed = [number for number, view in enumerate(views) if view is not None]
         wrong = wrong_guesses(self._connection, [view for view in views if view is not None])
@@ -76,8 +79,8 @@ class JsonDocuments(DocumentParser):
                 continue
             splitter = Splitter(self._path, self._limit, choices=self._choices)
             for places in self._split_text(splitter, text):
-                yield from ((document, found) for found in self._found(places))
-            yield from ((document, found) for found in _finished(splitter))
+                yield from ((document, one) for one in self._found(places))
+            yield from ((document, one) for one in _finished(splitter))
 
     def _texts(self, document: Document) -> Iterator[bytes]:
         column = self._format.csv_column
@@ -91,13 +94,6 @@ class JsonDocuments(DocumentParser):
             yield Records(_texts_of(places))
         else:
             yield from map(Records, unnested(places.texts(), self._format.unnest_paths))
-
-    def _guessed(self, text: bytes) -> Places | None:
-        found = (guess.places(text) for guess in self._guesses)
-        return next((places for places in found if places is not None), None)
-
-    def _is_allowed(self, text: bytes) -> bool:
-        return len(text) <= self._format.max_document_bytes
 
     def _split_text(self, splitter: Splitter, text: bytes) -> Iterator[Places]:
         """What a text adds; a document that gets too long with it is refused from there on."""

@@ -20,7 +20,7 @@ __all__ = ["JsonFields"]
 _TEXT = parse_type("varchar")
 _JSON = parse_type("json")
 REST = "*"
-"""The field that holds all keys that nobody names; no key can be taken by this name otherwise."""
+"""The field that holds all keys without a field of their own; no other field can have this name."""
 
 
 @frozen
@@ -68,7 +68,7 @@ class JsonFields:
         return "".join(f", {values[field]} AS {quoted(field)}" for field in self.wanted)
 
     def misfits(self, record: str, text: str) -> tuple[str, dict[str, str]]:
-        """Columns that say of each nested field that something else stands in its place, and their names by field."""
+        """Columns that are true where a nested field has a value of another shape, and their names by field."""
         items, names = [], {}
         for number, (field, kind) in enumerate(self.wanted.items()):
             path = self._path(field)

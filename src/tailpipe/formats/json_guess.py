@@ -1,4 +1,4 @@
-"""Guess where the records of a small JSON document lie, and have DuckDB say whether the guess is right.
+"""Guess where the records of a small JSON document are, and have DuckDB check the guess.
 
 Most documents are one array whose records all begin with the same key, so that what stands between two
 records is always the same text. To cut there is many times faster than to look at every quote and bracket.
@@ -39,7 +39,7 @@ class Guess:
         self._limit = limit
 
     def places(self, data: bytes) -> Places | None:
-        """Where the records may lie; None if the document is of another kind."""
+        """Guess the places of the records; None if the document is of another kind."""
         opening = self._opening.match(data)
         closing = self._closing.search(data, max(0, len(data) - _TAIL_BYTES))
         if opening is None or closing is None:

@@ -9,7 +9,7 @@ from tailpipe.frozen import frozen
 from tailpipe.plugin import Lines, Parsed
 from tailpipe.plugin.arrow import line_table
 
-__all__ = ["JsonLines", "record_sql"]
+__all__ = ["JsonLines"]
 
 
 @frozen
@@ -26,25 +26,20 @@ class JsonLines:
         table = line_table(runs)
         line = "substr(_line, greatest(1, strpos(_line, '{')))" if self.prefixed else "_line"
         records = f"SELECT _artifact, _ordinal, {line} AS _raw FROM lines"
-        sql, misfits = record_sql(self.fields, records, self.noun)
+        # An object begins with a brace; only what does not is worth a closer look. CASE alone does not keep a
+        # function from a row: DuckDB computes what stands there twice beforehand, for all rows.
+        kind = "TRY(json_type(_raw))"
+        words = "WHEN 'VARCHAR' THEN 'string' WHEN 'ARRAY' THEN 'array' WHEN 'BOOLEAN' THEN 'boolean' ELSE 'number'"
+        bad = (
+            f"CASE WHEN _r IS NULL AND json_valid(_raw) THEN 'the {self.noun} is a JSON null, not an object'"
+            f" WHEN _r IS NULL THEN 'the {self.noun} is not JSON'"
+            f" WHEN NOT starts_with(_raw, '{{') AND {kind} <> 'OBJECT'"
+            f" THEN 'the {self.noun} is a JSON ' || CASE {kind} {words} END || ', not an object' END"
+        )
+        shape_misfits, misfits = self.fields.misfits("_r", "_raw")
+        parsed = records
+        for columns_ in self.fields.reading("_raw", "_r", "_keys"):
+            parsed = f"SELECT *, {', '.join(columns_)} FROM ({parsed})"
+        columns = self.fields.columns("_raw", "_r", "_keys")
+        sql = f"SELECT _artifact, _ordinal, {bad} AS _bad, _raw{columns}{shape_misfits} FROM ({parsed})"
         return Parsed(sql, {"lines": table}, self.fields.types, table.num_rows, misfits, records)
-
-
-def record_sql(fields: JsonFields, records: str, noun: str) -> tuple[str, dict[str, str]]:
-    """SQL for the fields of `records`, a query that gives the text of one record as `_raw`; and its misfits."""
-    # An object begins with a brace; only what does not is worth a closer look. CASE alone does not keep a
-    # function from a row: DuckDB computes what stands there twice beforehand, for all rows.
-    kind = "TRY(json_type(_raw))"
-    words = "WHEN 'VARCHAR' THEN 'string' WHEN 'ARRAY' THEN 'array' WHEN 'BOOLEAN' THEN 'boolean' ELSE 'number'"
-    bad = (
-        f"CASE WHEN _r IS NULL AND json_valid(_raw) THEN 'the {noun} is a JSON null, not an object'"
-        f" WHEN _r IS NULL THEN 'the {noun} is not JSON'"
-        f" WHEN NOT starts_with(_raw, '{{') AND {kind} <> 'OBJECT'"
-        f" THEN 'the {noun} is a JSON ' || CASE {kind} {words} END || ', not an object' END"
-    )
-    shape_misfits, names = fields.misfits("_r", "_raw")
-    parsed = records
-    for columns_ in fields.reading("_raw", "_r", "_keys"):
-        parsed = f"SELECT *, {', '.join(columns_)} FROM ({parsed})"
-    columns = fields.columns("_raw", "_r", "_keys")
-    return f"SELECT _artifact, _ordinal, {bad} AS _bad, _raw{columns}{shape_misfits} FROM ({parsed})", names

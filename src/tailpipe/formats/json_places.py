@@ -44,7 +44,7 @@ def match_end(pattern: re.Pattern[bytes], data: bytes, start: int) -> int:
 
 
 def end_of_values(data: bytes) -> int:
-    """Where the blanks at the end begin, with a sign before them behind which a bracket may stand."""
+    """Where the blanks at the end begin, or the sign before them if a bracket may follow it."""
     end = len(data.rstrip(BLANKS))
     return end - 1 if data[end - 1 : end] in (b",", b":", b"[") else end
 
@@ -56,7 +56,7 @@ def is_array(data: bytes, places: Ints) -> np.ndarray:
 
 
 def values_at(places: Ints, depths: Ints, outside: int) -> tuple[Ints, Ints]:
-    """Where objects and arrays begin and end that lie at a depth."""
+    """Where the objects and arrays at a depth begin and end."""
     rises = np.diff(depths, prepend=outside)
     return places[(depths == outside + 1) & (rises == 1)], places[(depths == outside) & (rises == -1)] + 1
 

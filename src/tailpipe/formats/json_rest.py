@@ -1,4 +1,4 @@
-"""What a JSON record holds beside its fields: the keys that nobody names, at the top and inside structs, as SQL.
+"""The rest of a JSON record as SQL: the keys without a field of their own, at the top and inside structs.
 
 Most records have none, so the keys of all levels are only looked at, in one pass over the text; an object
 is taken apart where there is more in it than is known.

@@ -56,7 +56,7 @@ class JsonShape:
         found: list[list[str]] = []
         for number, (path, shape) in enumerate(self.inner.items()):
             name = f"{record}_{number}"
-            levels = [[shape.reading(self._whole(record, path), name)], *shape.levels(name)]
+            levels = [[shape.reading(_extracted(record, path), name)], *shape.levels(name)]
             for level, columns in enumerate(levels):
                 if level == len(found):
                     found.append([])
@@ -65,19 +65,15 @@ class JsonShape:
 
     def values(self, text: str, record: str) -> dict[str, str]:
         """Each field as SQL."""
-        found = {name: self._value(record, path, kind) for name, (path, kind) in self.fields.items()}
+        found = {name: _extracted(record, path) for name, (path, _) in self.fields.items()}
+        for name, (path, kind) in self.fields.items():
+            if EACH not in path:
+                found[name] = _narrowed(found[name], _found_kind(self.record, path), kind)
         for number, (path, shape) in enumerate(self.inner.items()):
-            found |= shape.values(self._whole(record, path), f"{record}_{number}")
+            found |= shape.values(_extracted(record, path), f"{record}_{number}")
         for name, (path, kind) in self.apart.items():
             found[name] = _taken_out(text, path, kind)
         return found
-
-    def _whole(self, record: str, path: Path) -> str:
-        return _extracted(record, path, 0)
-
-    def _value(self, record: str, path: Path, kind: ColumnType) -> str:
-        value = _extracted(record, path, 0)
-        return _narrowed(value, _found_kind(self.record, path), _at_end(path, kind)) if EACH not in path else value
 
 
 def json_shape_of(fields: Mapping[str, tuple[Path, ColumnType]]) -> JsonShape:
@@ -89,7 +85,7 @@ def json_shape_of(fields: Mapping[str, tuple[Path, ColumnType]]) -> JsonShape:
 
 
 def _at_end(path: Path, kind: ColumnType) -> ColumnType:
-    """What stands at the end of a path: behind `[*]`, an element of the list that is wanted."""
+    """The type at the end of a path: after `[*]`, that of an element of the requested list."""
     return kind.element if EACH in path and isinstance(kind, ListType) else kind
 
 
@@ -143,7 +139,7 @@ def _found_kind(kind: ColumnType | None, path: Path) -> ColumnType | None:
     return kind
 
 
-def _extracted(value: str, path: Path, depth: int) -> str:
+def _extracted(value: str, path: Path, depth: int = 0) -> str:
     if not path:
         return value
     if path[0] is not EACH:
@@ -156,7 +152,7 @@ def _extracted(value: str, path: Path, depth: int) -> str:
 
 
 def _narrowed(value: str, have: ColumnType | None, wanted: ColumnType) -> str:
-    """A value as it is wanted, without what others want of it beside that."""
+    """A value in the requested type, without the parts that only other fields request."""
     if have is None or have == wanted:
         return value
     if wanted == _TEXT and have == _JSON:

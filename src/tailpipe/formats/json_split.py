@@ -297,7 +297,7 @@ class Splitter:
         return self._seen
 
     def _forward(self, start: int, more: bytes = b"") -> None:
-        """Let go of what lies before `start`, and take more."""
+        """Drop the text before `start`, and append more."""
         self._passed += start
         rest = self._data[start:] if start else self._data
         self._data = rest + more if rest else more
@@ -354,7 +354,7 @@ class Splitter:
         return bad
 
     def _drop(self, is_in_string: bool) -> None:
-        """Let go of all the text, which ends inside a string or outside; nobody needs the rest of the string."""
+        """Drop all text; if it ends inside a string, only the opening quote is kept."""
         backslashes = len(self._data) - len(self._data.rstrip(b"\\"))
         self._forward(len(self._data), b'"' + b"\\" * (backslashes % 2) if is_in_string else b"")
         self._passed -= len(self._data)

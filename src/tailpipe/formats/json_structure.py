@@ -109,7 +109,7 @@ def _doubts(data: bytes, view: Bytes, starts: Ints, quotes: Ints) -> Ints:
 
 
 def _backslashes(data: Bytes, places: Ints) -> Ints:
-    """How many backslashes stand right before each place; there is one at least."""
+    """The number of backslashes right before each place, which is at least one."""
     counts = np.ones(len(places), np.int64)
     going = np.arange(len(places))
     while len(going):
@@ -120,7 +120,7 @@ def _backslashes(data: Bytes, places: Ints) -> Ints:
 
 
 def with_scalars(data: bytes, starts: Ints, ends: Ints, since: int, until: int, *, is_last: bool) -> tuple[Ints, Ints]:
-    """The records in a part of the text and, where anything but commas stands between them, the bare values there."""
+    """The records in a part of the text, and the bare values between them."""
     view = np.frombuffer(data, np.uint8)
     gap_starts = np.concatenate([[since], ends])
     gap_ends = np.concatenate([starts, [until]])

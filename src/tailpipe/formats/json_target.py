@@ -26,7 +26,7 @@ class JsonTarget:
         self.missing = f"there is no array {self.name} in the document"
 
     def first_key(self, data: bytes, start: int, end: int, seen: Structure, level: int) -> int:
-        """Where the first key stands that may lead to records; `end` if there is none before it."""
+        """The place of the first key that may lead to records; `end` if there is none before it."""
         for token in {json.dumps(path[0], ensure_ascii=False).encode() for path in self.paths}:
             place = data.find(token, start, end)
             while place >= 0:

@@ -1,6 +1,6 @@
-"""Records that hold lists of rows: a record becomes a text for each element, in place of the list.
+"""Records that hold lists of rows: a record becomes a text for each element, instead of the list.
 
-The text of the record is cut, not written anew, so that every number keeps its digits.
+The text of the record is cut, not written again, so that every number keeps its digits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _AT_ONCE_BYTES = 8 * 1024 * 1024
 
 
 def unnested(records: Iterable[bytes], paths: Sequence[Sequence[str]]) -> Iterator[pa.Array]:
-    """The rows of all records, some at a time: what stands around the elements is there as often as they are."""
+    """The rows of all records, some at a time; each row repeats the text around its element."""
     rows: list[bytes] = []
     size = 0
     for record in records:

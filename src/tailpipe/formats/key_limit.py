@@ -32,7 +32,7 @@ def most_frequent(keys: Mapping[str, int], room: int) -> set[str]:
 
 
 def reject_records(connection: duckdb.DuckDBPyConnection, parsed: Parsed, keys: Collection[str]) -> Parsed:
-    """The same rows, those rejected that have one of the keys; the tables of the batch must be there."""
+    """Reject the rows that have one of the keys; the tables of the batch must be registered."""
     import pyarrow as pa
 
     connection.register("tp__keys", pa.table({"key": pa.array(list(keys), pa.string())}))

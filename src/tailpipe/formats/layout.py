@@ -21,8 +21,10 @@ __all__ = ["Cell", "Layout", "recognise"]
 
 Kind = Literal["bare", "quote", "bracket"]
 _MARKS: dict[Kind, str] = {"bare": "", "quote": '""', "bracket": "[]"}
+_STARTS = tuple(Atom("edge", text, r"\A") for text in ("^", r"\A"))
+_ENDS = tuple(Atom("edge", text, r"\Z") for text in ("$", r"\z"))
 _OTHERS = "\x7f\x80ÿĀ߿￿\U0010ffff"
-"""For the characters beyond ASCII; no set that `_is_simple` lets pass tells them apart."""
+"""For the characters beyond ASCII; a set that is `_is_simple` matches all of them or none."""
 
 
 @frozen
@@ -31,24 +33,14 @@ class Cell:
 
     kind: Kind
     body: Sequence
-    may_be_empty: bool
-    """Holds for a text that the pattern leaves free; other cells are compared with the pattern."""
+    field: str
+    """The field that is the whole cell, or nothing."""
+    literal: str | None
+    """The text of a cell that is always the same."""
     is_free: bool
     """Whether the pattern matches any text that can be in the cell, except perhaps none."""
-
-    @property
-    def field(self) -> str:
-        """The field that is the whole cell, or nothing."""
-        match self.body.items:
-            case (Group(body, name),) if not any(_is_field(node) for node in walk(body)):
-                return name
-        return ""
-
-    @property
-    def literal(self) -> str | None:
-        """The text of a cell that is always the same."""
-        characters = [_character(item) for item in self.body.items]
-        return "".join(characters) if all(characters) else None
+    may_be_empty: bool
+    """Holds for a free cell; others are compared with the pattern."""
 
 
 @frozen
@@ -58,11 +50,8 @@ class Layout:
     cells: tuple[Cell, ...]
     is_open: bool
     """Whether the pattern may end before the last cell does."""
-
-    @property
-    def marks(self) -> bytes:
-        """The quotes and brackets of a line, in order."""
-        return "".join(_MARKS[cell.kind] for cell in self.cells).encode()
+    marks: bytes
+    """The quotes and brackets of a line, in order."""
 
 
 def recognise(pattern: Pattern) -> Layout | None:
@@ -70,21 +59,22 @@ def recognise(pattern: Pattern) -> Layout | None:
     if any(isinstance(node, Group) and node.flags for node in walk(pattern.root)):
         return None
     items = _flat(pattern.root)
-    if items and _is_edge(items[0], "^", r"\A"):
+    if items and items[0] in _STARTS:
         del items[0]
-    is_anchored = bool(items) and _is_edge(items[-1], "$", r"\z")
+    is_anchored = bool(items) and items[-1] in _ENDS
     if is_anchored:
         del items[-1]
     parts = _parts(items)
-    if parts is None or len(parts) < 2 or any(_has_edge(body) for _, body in parts):
+    if parts is None or len(parts) < 2:
         return None
-    if any(kind == "bare" and _can_match(body, " ") for kind, body in parts):
+    atoms = [(kind, node) for kind, body in parts for node in walk(body) if isinstance(node, Atom)]
+    if any(atom.kind == "edge" or (kind == "bare" and atom.matches(" ")) for kind, atom in atoms):
         return None
     cells = tuple(_cell(kind, body) for kind, body in parts)
     is_open = cells[-1].kind == "bare" and not is_anchored and not _takes_all(cells[-1])
     if is_open and any(isinstance(node, Repeat) and node.is_lazy for node in walk(cells[-1].body)):
         return None  # it would end before the cell does, nearly always
-    return Layout(cells, is_open)
+    return Layout(cells, is_open, "".join(_MARKS[cell.kind] for cell in cells).encode())
 
 
 def _flat(node: Node) -> list[Node]:
@@ -98,7 +88,7 @@ def _flat(node: Node) -> list[Node]:
 
 
 def _parts(items: list[Node]) -> list[tuple[Kind, Sequence]] | None:
-    """The items of each cell; None if quotes, brackets and blanks do not stand as they must."""
+    """The items of each cell; None if quotes, brackets and blanks are not at the ends of cells."""
     parts: list[tuple[Kind, Sequence]] = []
     rest = list(items)
     while True:
@@ -125,25 +115,26 @@ def _parts(items: list[Node]) -> list[tuple[Kind, Sequence]] | None:
 def _cell(kind: Kind, body: Sequence) -> Cell:
     foreign = {"bare": '" ', "quote": '"', "bracket": '"[]'}[kind]
     possible = [character for character in map(chr, range(32, 127)) if character not in foreign]
-    inner: Node = body
-    match body.items:
-        case (Group(Sequence((only,)), name),) if name:
-            inner = only
-        case (only,):
-            inner = only
+    characters = [_character(item) for item in body.items]
+    literal = "".join(characters) if all(characters) else None
+    field, inner = "", body.items[0] if len(body.items) == 1 else body
+    if isinstance(inner, Group):
+        if not any(isinstance(node, Group) and node.name for node in walk(inner.body)):
+            field = inner.name
+        match inner:
+            case Group(Sequence((only,)), name) if name:
+                inner = only
     match inner:
         case Repeat(Atom() as atom, low, None) if low < 2 and _is_simple(atom):
             if all(atom.matches(character) for character in [*possible, *_OTHERS]):
-                return Cell(kind, body, may_be_empty=low == 0, is_free=True)
-    return Cell(kind, body, may_be_empty=True, is_free=False)
+                return Cell(kind, body, field, literal, is_free=True, may_be_empty=low == 0)
+    return Cell(kind, body, field, literal, is_free=False, may_be_empty=True)
 
 
 def _takes_all(cell: Cell) -> bool:
     """Whether it goes on as long as it can, so that it takes the whole cell if it fits the whole cell."""
     match cell.body.items:
-        case (Group(Sequence((Repeat(Atom(), high=None) as repeat,))),):
-            return not repeat.is_lazy
-        case (Repeat(Atom(), high=None) as repeat,):
+        case (Group(Sequence((Repeat(Atom(), high=None) as repeat,))) | (Repeat(Atom(), high=None) as repeat),):
             return not repeat.is_lazy
     return cell.literal is not None
 
@@ -156,24 +147,8 @@ def _is_simple(atom: Atom) -> bool:
     return all(not escape.isalnum() or escape in "dDsSwW" for escape in escapes)
 
 
-def _is_field(node: Node) -> bool:
-    return isinstance(node, Group) and bool(node.name)
-
-
-def _is_edge(node: Node, *texts: str) -> bool:
-    return isinstance(node, Atom) and node.kind == "edge" and node.text in texts
-
-
-def _has_edge(node: Node) -> bool:
-    return any(isinstance(inner, Atom) and inner.kind == "edge" for inner in walk(node))
-
-
-def _can_match(node: Node, character: str) -> bool:
-    return any(isinstance(inner, Atom) and inner.matches(character) for inner in walk(node))
-
-
 def _character(node: Node) -> str:
-    """The one character that an item stands for, or nothing."""
+    """The one character that an item matches, or nothing."""
     if not isinstance(node, Atom) or node.kind != "character":
         return ""
     if len(node.text) == 1:

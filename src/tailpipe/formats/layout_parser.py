@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 import numpy as np
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from tailpipe.formats.csvtext import Cells, Dialect, LineText, join_lines, read_cells
 from tailpipe.formats.layout import Cell, Layout, recognise
 from tailpipe.formats.pattern import Pattern, least, re2
-from tailpipe.formats.regex_parser import NO_MATCH, RegexParser, extract, field_columns, group_name, misses
+from tailpipe.formats.regex_parser import NO_MATCH, RegexParser, extract, field_columns, misses
 from tailpipe.frozen import frozen
 from tailpipe.plugin import LineParser, Lines, Parsed
 from tailpipe.plugin.arrow import line_table
@@ -47,14 +47,17 @@ class LayoutParser:
     def parse(self, runs: Sequence[Lines]) -> Parsed:
         """The groups as fields, one row to a line; a line without a match is bad."""
         table = line_table(runs)
-        pieces = [_read(text, self.layout) for text in _pieces(table["_line"])]
-        schema = pa.schema([*((name, pa.string()) for name in _names(self.layout)), ("_fits", pa.bool_())])
-        cells = pa.concat_tables([schema.empty_table(), *pieces])
+        names = [f"c{number}" for number in range(len(self.layout.cells))]
+        schema = pa.schema([*((name, pa.string()) for name in names), ("_fits", pa.bool_())])
+        pieces = [schema.empty_table()]
+        for start in range(0, table.num_rows, _PIECE_LINES):
+            text = table["_line"].slice(start, _PIECE_LINES)
+            pieces.append(_read(pa.concat_arrays(text.chunks), self.layout, names))
+        cells = pa.concat_tables(pieces)
         for name in cells.column_names:
             table = table.append_column(name, cells[name])
-        return Parsed(
-            self._sql(), {"layout_lines": table}, dict.fromkeys(self.pattern.fields, "VARCHAR"), table.num_rows
-        )
+        fields = dict.fromkeys(self.pattern.fields, "VARCHAR")
+        return Parsed(self._sql(), {"layout_lines": table}, fields, table.num_rows)
 
     def _sql(self) -> str:
         """Cells that the layout alone did not settle are compared with their part of the pattern; if one does
@@ -73,9 +76,7 @@ class LayoutParser:
         odd = f"CASE WHEN {' AND '.join(checks)} THEN NULL ELSE _line END AS _odd"
         match = f"{extract(self.pattern, '_odd', self.is_dotall)} AS m"
         rows = f"SELECT *, {match} FROM (SELECT *, {odd} FROM (SELECT {groups} FROM layout_lines))"
-        values = [
-            f"CASE WHEN _odd IS NULL THEN {text} ELSE m.{group_name(number)} END" for number, text in enumerate(texts)
-        ]
+        values = [f"CASE WHEN _odd IS NULL THEN {text} ELSE m.g{number} END" for number, text in enumerate(texts)]
         bad = f"CASE WHEN {misses(self.pattern, '_odd', self.is_dotall)} THEN {literal(NO_MATCH)} END AS _bad"
         columns = f"_artifact, _ordinal, {bad}, _line AS _raw, {field_columns(self.pattern, values)}"
         return f"SELECT {columns} FROM ({rows})"
@@ -89,7 +90,7 @@ def _cell_sql(cell: Cell, column: str, struct: str, is_open: bool) -> tuple[list
         return [f"{column} = {literal(cell.literal)}"], [], []
     part = Pattern(cell.body)
     groups = f"{extract(part, column, is_dotall=False, end='' if is_open else '$')} AS {struct}"
-    texts = [f"{struct}.{group_name(number)}" for number in range(len(part.names))]
+    texts = [f"{struct}.g{number}" for number in range(len(part.names))]
     if is_open:  # what the pattern takes must be the whole cell
         return [f"{struct}.w = {column}", f"{column} <> ''"], texts, [groups]
     full = f"regexp_full_match({column}, {literal(re2(cell.body))})"
@@ -98,16 +99,7 @@ def _cell_sql(cell: Cell, column: str, struct: str, is_open: bool) -> tuple[list
     return [f"{struct}.w <> ''" if least(cell.body) else full], texts, [groups]
 
 
-def _names(layout: Layout) -> list[str]:
-    return [f"c{number}" for number in range(len(layout.cells))]
-
-
-def _pieces(text: pa.ChunkedArray) -> Iterator[pa.Array]:
-    for start in range(0, len(text), _PIECE_LINES):
-        yield pa.concat_arrays(text.slice(start, _PIECE_LINES).chunks)
-
-
-def _read(text: pa.Array, layout: Layout) -> pa.Table:
+def _read(text: pa.Array, layout: Layout, names: Sequence[str]) -> pa.Table:
     """The cells of each line, and whether they are what the line is made of; they are null where not read."""
     lines = join_lines(text)
     marked, grid = _marks(lines, layout)
@@ -119,9 +111,14 @@ def _read(text: pa.Array, layout: Layout) -> pa.Table:
         marked, grid = marked[plain[marked]], grid[plain[marked]]
     lines.blank_out(np.flatnonzero(~plain))
     lines.data[grid[:, [mark != _QUOTE for mark in layout.marks]]] = _QUOTE
-    cells = read_cells(lines, marked, _names(layout), Dialect(" ", '"' if layout.marks else ""))
+    cells = read_cells(lines, marked, names, Dialect(" ", '"' if layout.marks else ""))
     grid = grid if len(cells.lines) == len(marked) else grid[np.searchsorted(marked, cells.lines)]
-    return _aligned(cells, _fits(cells, lines, grid, layout), len(text))
+    table = cells.table.append_column("_fits", pa.array(_fits(cells, lines, grid, layout)))
+    if len(cells.lines) == len(text):
+        return table
+    rows = np.full(len(text), -1)
+    rows[cells.lines] = np.arange(len(cells.lines))
+    return table.take(pa.array(rows, mask=rows < 0))
 
 
 def _marks(lines: LineText, layout: Layout) -> tuple[np.ndarray, np.ndarray]:
@@ -171,13 +168,3 @@ def _fits(cells: Cells, lines: LineText, grid: np.ndarray, layout: Layout) -> np
         place = place + length + 1
     fits &= place == lines.ends[cells.lines] + 1
     return fits
-
-
-def _aligned(cells: Cells, fits: np.ndarray, count: int) -> pa.Table:
-    """The cells with a row for every line."""
-    table = cells.table.append_column("_fits", pa.array(fits))
-    if len(cells.lines) == count:
-        return table
-    rows = np.full(count, -1)
-    rows[cells.lines] = np.arange(len(cells.lines))
-    return table.take(pa.array(rows, mask=rows < 0))

@@ -9,11 +9,11 @@ __all__ = ["Token", "Variable"]
 
 @frozen
 class Variable:
-    """A place in a layout that a value stands in."""
+    """A place for a value in a layout."""
 
     field: str
     pattern: str = ""
-    """What the value looks like, if that is known: it then tells the value from its neighbours."""
+    """What the value looks like, if that is known: it then separates the value from its neighbours."""
     has_blanks: bool = True
     """Whether there may be blanks in it, if no pattern says so."""
     is_exact: bool = False
@@ -21,4 +21,4 @@ class Variable:
 
 
 Token = str | Variable
-"""Text that stands in each line as it is, or a variable."""
+"""Text that is the same in each line, or a variable."""

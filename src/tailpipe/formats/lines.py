@@ -11,20 +11,21 @@ from tailpipe.formats.options import check_fields, encoding_option, timezone_opt
 from tailpipe.plugin import Declared, Format, UsageError, nested, option
 
 if TYPE_CHECKING:
-    from tailpipe.formats.pattern import Pattern
     from tailpipe.plugin import LineParser, ParseContext
 
 __all__ = ["LOGFMT", "SYSLOG", "Grok", "Logfmt", "Multiline", "Regex", "Syslog"]
 
 
-def _pattern(text: str) -> Pattern:
+def _check_pattern(text: str) -> None:
     from tailpipe.formats.pattern_reader import parse_pattern  # late, because many configs have no pattern
 
-    return parse_pattern(text)
+    parse_pattern(text)
 
 
 def _check_layout(text: str) -> None:
-    names = _pattern(text).names
+    from tailpipe.formats.pattern_reader import parse_pattern
+
+    names = parse_pattern(text).names
     if not names:
         has_group = re.search(r"(?<!\\)\((?!\?)", text)
         what = "the groups have no names" if has_group else "the layout has no named group, so no field"
@@ -40,7 +41,7 @@ def _check_grok(text: str) -> None:
 class Multiline(Declared):
     """How lines are joined to events, such as a message and its stack trace."""
 
-    start: str = option("Regular expression that the first line of an event matches.", check=_pattern)
+    start: str = option("Regular expression that the first line of an event matches.", check=_check_pattern)
 
 
 class Regex(Format):
@@ -70,8 +71,9 @@ class Regex(Format):
     def parser(self, context: ParseContext) -> LineParser:
         """The fastest parser for the layout."""
         from tailpipe.formats.layout_parser import pattern_parser
+        from tailpipe.formats.pattern_reader import parse_pattern
 
-        lines = pattern_parser(_pattern(self.layout), context.has_line_ends)
+        lines = pattern_parser(parse_pattern(self.layout), context.has_line_ends)
         if not self.wrapped_in:
             return lines
         from tailpipe.formats.wrapped import UnwrappingParser

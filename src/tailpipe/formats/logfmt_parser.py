@@ -89,11 +89,7 @@ def _pairs(line: str) -> list[tuple[str, str, str, str, str]]:
 
 
 def unescaped(text: str) -> str:
-    """A quoted value with its escapes resolved; a backslash before anything else stands for itself."""
-    text = _ESCAPE.sub(lambda escape: _PLAIN.get(escape[0]) or _character(escape[0]), text)
+    """A quoted value with its escapes resolved; a backslash before any other character is kept."""
+    text = _ESCAPE.sub(lambda one: json.loads(f'"{one[0]}"') if len(one[0]) == 6 else _PLAIN.get(one[0], one[0]), text)
     # A pair of escaped surrogates is one character; half a pair is none.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _character(escape: str) -> str:
-    return str(json.loads(f'"{escape}"')) if len(escape) == 6 else escape

@@ -25,65 +25,20 @@ _PIECE = re.compile(r"'((?:[^'\\]|\\.)*)'\s*|\"((?:[^\"\\]|\\.)*)\"\s*", re.DOTA
 
 _NUMBER = r"(?:-|[0-9.]+)"
 _NUMBERS = [
-    "status",
-    "body_bytes_sent",
-    "bytes_sent",
-    "request_length",
-    "request_time",
-    "msec",
-    "connection",
-    "connection_requests",
-    "connection_time",
-    "content_length",
-    "server_port",
-    "remote_port",
-    "realip_remote_port",
-    "proxy_protocol_port",
-    "proxy_protocol_server_port",
-    "gzip_ratio",
-    "pid",
-    "tcpinfo_rtt",
-    "tcpinfo_rttvar",
-    "tcpinfo_snd_cwnd",
-    "tcpinfo_rcv_space",
-    "connections_active",
+    *("status", "body_bytes_sent", "bytes_sent", "request_length", "request_time", "msec", "connection"),
+    *("connection_requests", "connection_time", "content_length", "server_port", "remote_port"),
+    *("realip_remote_port", "proxy_protocol_port", "proxy_protocol_server_port", "gzip_ratio", "pid"),
+    *("tcpinfo_rtt", "tcpinfo_rttvar", "tcpinfo_snd_cwnd", "tcpinfo_rcv_space", "connections_active"),
 ]
 _LISTED_NUMBERS = [
-    "upstream_status",
-    "upstream_response_time",
-    "upstream_connect_time",
-    "upstream_header_time",
-    "upstream_response_length",
-    "upstream_bytes_received",
-    "upstream_bytes_sent",
-    "upstream_queue_time",
+    *("upstream_status", "upstream_response_time", "upstream_connect_time", "upstream_header_time"),
+    *("upstream_response_length", "upstream_bytes_received", "upstream_bytes_sent", "upstream_queue_time"),
 ]
 _WORDS = [
-    "remote_addr",
-    "realip_remote_addr",
-    "proxy_protocol_addr",
-    "server_addr",
-    "host",
-    "http_host",
-    "hostname",
-    "server_name",
-    "scheme",
-    "https",
-    "request_method",
-    "request_uri",
-    "args",
-    "query_string",
-    "is_args",
-    "server_protocol",
-    "request_id",
-    "connection_id",
-    "ssl_protocol",
-    "ssl_cipher",
-    "ssl_session_id",
-    "ssl_session_reused",
-    "pipe",
-    "binary_remote_addr",
-    "upstream_cache_status",
+    *("remote_addr", "realip_remote_addr", "proxy_protocol_addr", "server_addr", "host", "http_host"),
+    *("hostname", "server_name", "scheme", "https", "request_method", "request_uri", "args", "query_string"),
+    *("is_args", "server_protocol", "request_id", "connection_id", "ssl_protocol", "ssl_cipher"),
+    *("ssl_session_id", "ssl_session_reused", "pipe", "binary_remote_addr", "upstream_cache_status"),
 ]
 _PATTERNS = {
     **dict.fromkeys(_NUMBERS, _NUMBER),
@@ -112,7 +67,7 @@ def _check_layout(text: str) -> None:
         raise UsageError("the layout has a line end, but each request is one line")
     found = list(_TOKEN.finditer(layout))
     for one, other in pairwise(found):
-        if one.end() == other.start() and not _is_told_apart(_name(one), _name(other)):
+        if one.end() == other.start() and not _are_separable(_name(one), _name(other)):
             raise UsageError(
                 f'missing separator between "{one[0]}" and "{other[0]}"',
                 hint="add a space between them, also in nginx's config",
@@ -131,8 +86,8 @@ def _name(token: re.Match[str]) -> str:
     return token[1] or token[2]
 
 
-def _is_told_apart(one: str, other: str) -> bool:
-    """Whether the end of a value shows where the next begins: `$host$request_uri`, `$uri$is_args$args`."""
+def _are_separable(one: str, other: str) -> bool:
+    """Whether the first value ends where the second begins, as in `$host$request_uri` and `$uri$is_args$args`."""
     if other == "is_args":
         return one in _PATHS
     return (one in _HOSTS and other in _PATHS) or (one == "is_args" and other in _QUERIES)
@@ -165,10 +120,7 @@ class NginxAccessLog(Format):
         is_verbatim=True,
     )
     may_follow: Sequence[str] = option(
-        "Parts that may follow the layout in a line, in order.",
-        default=(),
-        check=_check_parts,
-        is_verbatim=True,
+        "Parts that may follow the layout in a line, in order.", default=(), check=_check_parts, is_verbatim=True
     )
     any_prefix: bool = option(
         "Accept a virtual host or a list of forwarded addresses before the layout, and such a list as the client.",
@@ -193,35 +145,21 @@ class NginxAccessLog(Format):
 
     def parser(self, context: ParseContext) -> LineParser:
         """The fastest parser for the layout."""
-        from tailpipe.formats.access_log import (
-            Quoting,
-            access_log_parser,
-            prefix_fields,
-            request_fields,
-            rest_field,
-            with_addresses,
-        )
+        from tailpipe.formats.access_log import AccessLog, Quoting, access_log_parser
         from tailpipe.plugin.sql import quoted
 
         layout, found = _layout(self.layout)
         escape = found or self.escape
-        fields = dict.fromkeys(_name(token) for token in _TOKEN.finditer(layout))
-        more = dict.fromkeys(_name(token) for part in self.may_follow for token in _TOKEN.finditer(part))
-        values = {name: ("VARCHAR", _value(quoted(name), escape)) for name in fields}
-        values |= {name: ("VARCHAR", f"nullif({_value(quoted(name), escape)}, '')") for name in more}
-        values |= rest_field(self.rest)
-        tokens = _tokens(layout)
-        if self.any_prefix:
-            values, tokens = {**values, **prefix_fields(values)}, with_addresses(tokens)
         quoting: dict[str, Quoting] = {"default": "hex", "json": "backslash", "none": "none"}
-        return access_log_parser(
-            tokens,
+        log = AccessLog(
+            _tokens(layout),
             quoting[escape],
-            {**values, **request_fields(values)},
-            is_dotall=context.has_line_ends,
-            may_follow=[_tokens(part) for part in self.may_follow],
-            rest=self.rest,
+            lambda name: _value(quoted(name), escape),
+            [_tokens(part) for part in self.may_follow],
+            self.rest,
+            self.any_prefix,
         )
+        return access_log_parser(log, is_dotall=context.has_line_ends)
 
 
 def _tokens(layout: str) -> Sequence[Token]:
@@ -237,7 +175,7 @@ def _tokens(layout: str) -> Sequence[Token]:
 
 
 def _variable(name: str, after: str) -> Variable:
-    """The variable of a name; what stands right after it may tell where it ends."""
+    """The variable of a name; the variable right after it may show where it ends."""
     from tailpipe.formats.layout_tokens import Variable
 
     if after in _PATHS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any
 
 from tailpipe.model.format import RESERVED_FIELDS
 from tailpipe.plugin import UsageError, option
@@ -23,7 +23,7 @@ __all__ = [
 
 
 def check_timezone(name: str) -> None:
-    """Refuse a time zone that nobody knows."""
+    """Refuse an unknown time zone."""
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     try:
@@ -76,17 +76,15 @@ def check_rest(name: str) -> None:
     check_fields([name])
 
 
-def timezone_option() -> str | None:
-    """The option of every format that holds times."""
-    zone: str | None = option(
+def timezone_option() -> Any:
+    """The option of every format that holds times, `str | None`."""
+    return option(
         "Time zone of times that do not name one, such as `Europe/Berlin`; UTC if not given.",
         default=None,
         check=check_timezone,
     )
-    return zone
 
 
-def encoding_option() -> Literal["utf-8", "utf-16", "latin-1"]:
-    """The option of every format of text."""
-    encoding: Literal["utf-8", "utf-16", "latin-1"] = option("Encoding of the text.", default="utf-8")
-    return encoding
+def encoding_option() -> Any:
+    """The option of every format of text: `utf-8`, `utf-16` or `latin-1`."""
+    return option("Encoding of the text.", default="utf-8")

@@ -33,18 +33,17 @@ class ParquetParser(DocumentParser):
         try:
             for batch in pq.ParquetFile(document.open()).iter_batches(batch_size=_ROWS, use_threads=False):
                 columns = [_without(column, self.nulls) for column in batch.columns]
-                yield Rows(pa.Table.from_arrays(columns, names=self._names(batch.schema.names)))
+                names = batch.schema.names
+                names = list(_free(unique_names(map(snake_name, names)) if self.is_snake else names))
+                yield Rows(pa.Table.from_arrays(columns, names=names))
         except (pa.ArrowException, OSError) as problem:
             if isinstance(problem, OSError) and problem.errno is not None:
                 raise  # a fault of the machine; what Arrow says of damaged bytes has no number
             raise TailpipeError(f'"{document.name}" is not a readable parquet file: {problem}') from problem
 
-    def _names(self, names: Sequence[str]) -> list[str]:
-        return list(_free(unique_names(map(snake_name, names)) if self.is_snake else names))
-
 
 def _free(names: Iterable[str]) -> Iterator[str]:
-    """The names, with `_2` behind one that is taken; DuckDB does not tell cases apart."""
+    """Unique names: a duplicate gets `_2` appended; DuckDB ignores case."""
     taken = set(RESERVED_FIELDS)
     for name in names:
         free = name

@@ -1,6 +1,6 @@
 """Regular expressions as trees.
 
-The tree tells what a pattern can match, so that a field that took no part can be told from an empty one,
+The tree tells what a pattern can match, so that a field that took no part and an empty one differ,
 and a layout that is really delimited is recognised. It also gives the same pattern as text for RE2, which
 is what DuckDB uses, with groups by number or by name.
 """

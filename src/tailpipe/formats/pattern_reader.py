@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from tailpipe.formats.pattern import Atom, Choice, Group, Node, Pattern, Repeat, Sequence, children
 from tailpipe.plugin import UsageError
@@ -52,21 +53,18 @@ def parse_pattern(text: str) -> Pattern:
     root = reader.choice(0)
     if reader.place < len(text):
         raise _wrong('a ")" has no matching "("', reader.place)
-    _check_repeats(root, 1)
+    nodes: list[tuple[Node, int]] = [(root, 1)]
+    while nodes:  # RE2 writes repetitions out, so it limits how often a part may be repeated
+        node, times = nodes.pop()
+        if isinstance(node, Repeat):
+            times *= max(1, node.low if node.high is None else node.high)
+            if times > _REPEAT_LIMIT:
+                raise UsageError(
+                    f"not a regular expression for DuckDB: {node.text} repeats more than {_REPEAT_LIMIT} times",
+                    hint="write + or * instead",
+                )
+        nodes += ((child, times) for child in reversed(children(node)))
     return Pattern(root)
-
-
-def _check_repeats(node: Node, times: int) -> None:
-    """RE2 writes repetitions out, so it limits how often something can be asked for."""
-    if isinstance(node, Repeat):
-        times *= max(1, node.low if node.high is None else node.high)
-        if times > _REPEAT_LIMIT:
-            raise UsageError(
-                f"not a regular expression for DuckDB: {node.text} repeats more than {_REPEAT_LIMIT} times",
-                hint="write + or * instead",
-            )
-    for child in children(node):
-        _check_repeats(child, times)
 
 
 def _wrong(what: str, place: int) -> UsageError:
@@ -80,33 +78,30 @@ def _unsupported(what: str, place: int, hint: str = "") -> UsageError:
     )
 
 
+@dataclass
 class _Reader:
-    """Reads the text from left to right; `place` is where it stands."""
+    """Reads the text from left to right; `place` is the next character."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.place = 0
+    text: str
+    place: int = 0
 
     def choice(self, depth: int) -> Node:
         """Up to the end of the group."""
         if depth > _DEPTH_LIMIT:
             raise UsageError("not a regular expression: it is nested too deep")
-        options = [self._sequence(depth)]
-        while self.text.startswith("|", self.place):
-            self.place += 1
-            options.append(self._sequence(depth))
-        return options[0] if len(options) == 1 else Choice(tuple(options))
-
-    def _sequence(self, depth: int) -> Sequence:
-        items: list[Node] = []
-        while self.place < len(self.text) and self.text[self.place] not in "|)":
+        options: list[list[Node]] = [[]]
+        while self.place < len(self.text) and self.text[self.place] != ")":
             flags = _FLAGGED.match(self.text, self.place)
-            if flags and flags[1] and flags[2] == ")":  # `(?i)` holds up to the end of the group
+            if self.text[self.place] == "|":
+                self.place += 1
+                options.append([])
+            elif flags and flags[1] and flags[2] == ")":  # `(?i)` holds up to the end of the group
                 self.place = flags.end()
-                items.append(Group(self.choice(depth + 1), flags=flags[1]))
+                options[-1].append(Group(self.choice(depth + 1), flags=flags[1]))
             else:
-                items.append(self._repeated(self._item(depth)))
-        return Sequence(tuple(items))
+                options[-1].append(self._repeated(self._item(depth)))
+        sequences = tuple(Sequence(tuple(items)) for items in options)
+        return sequences[0] if len(sequences) == 1 else Choice(sequences)
 
     def _repeated(self, item: Node) -> Node:
         found = _REPEAT.match(self.text, self.place)

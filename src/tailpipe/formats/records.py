@@ -21,7 +21,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def _check_map(fields: Mapping[str, str]) -> None:
-    """Refuse the old direction, field = name, where it can be told, and a field with two names."""
+    """Refuse a map that was written as field = name, and a field with two names."""
     for name, field in fields.items():
         if not _NAME.fullmatch(name) and _NAME.fullmatch(field):
             raise UsageError(

@@ -2,7 +2,7 @@
 
 The pattern is looked for anywhere in the line, unless it says `^` or `$` itself. A group that took no
 part in the match gives null if it could not have matched an empty text; where it could, DuckDB does not
-tell the two apart and the field is empty. A name that stands at several groups takes the first that is
+distinguish the two and the field is empty. A name of several groups takes the first that is
 not empty. The fields of a bad row mean nothing.
 """
 
@@ -16,9 +16,10 @@ from tailpipe.plugin import Lines, Parsed
 from tailpipe.plugin.arrow import line_table
 from tailpipe.plugin.sql import literal, quoted, text_list
 
-__all__ = ["NO_MATCH", "RegexParser", "extract", "field_columns", "group_name", "misses"]
+__all__ = ["NO_MATCH", "RegexParser", "extract", "field_columns", "misses"]
 
 NO_MATCH = "does not match the layout"
+_EMPTY = ["''"]
 
 
 @frozen
@@ -31,7 +32,7 @@ class RegexParser:
     def parse(self, runs: Sequence[Lines]) -> Parsed:
         """The groups as fields, one row to a line; a line without a match is bad."""
         table = line_table(runs)
-        values = [f"m.{group_name(number)}" for number in range(len(self.pattern.names))]
+        values = [f"m.g{number}" for number in range(len(self.pattern.names))]
         bad = f"CASE WHEN {misses(self.pattern, '_line', self.is_dotall)} THEN {literal(NO_MATCH)} END AS _bad"
         groups = f"SELECT *, {extract(self.pattern, '_line', self.is_dotall)} AS m FROM regex_lines"
         columns = f"_artifact, _ordinal, {bad}, _line AS _raw, {field_columns(self.pattern, values)}"
@@ -45,13 +46,14 @@ def group_name(number: int) -> str:
 
 
 def extract(pattern: Pattern, text: str, is_dotall: bool, end: str | None = None) -> str:
-    """SQL for a struct of the groups, with the match itself first, as `w`.
+    """SQL for a struct of the groups, `g0` and so on, with the match itself first, as `w`.
 
     The match may be anywhere, or, if an `end` is given, it begins with the text and ends with that.
     """
     regex = f"({re2(pattern.root)})" if end is None else f"^({re2(pattern.root)}){end}"
-    names = ["w", *map(group_name, range(len(pattern.names)))]
-    return f"regexp_extract({text}, {literal(regex)}, {text_list(names)}{_options(is_dotall)})"
+    names = ["w", *(f"g{number}" for number in range(len(pattern.names)))]
+    options = ", 's'" if is_dotall else ""
+    return f"regexp_extract({text}, {literal(regex)}, {text_list(names)}{options})"
 
 
 def misses(pattern: Pattern, text: str, is_dotall: bool) -> str:
@@ -59,24 +61,21 @@ def misses(pattern: Pattern, text: str, is_dotall: bool) -> str:
     if least(pattern.root):
         return "m.w = ''"
     # A match of nothing and no match look the same in the struct.
-    return f"NOT regexp_matches({text}, {literal(re2(pattern.root))}{_options(is_dotall)})"
+    options = ", 's'" if is_dotall else ""
+    return f"NOT regexp_matches({text}, {literal(re2(pattern.root))}{options})"
 
 
 def field_columns(pattern: Pattern, values: Sequence[str]) -> str:
     """SQL for the fields, given the SQL for the text of each group."""
     columns = []
+    groups = [node for node in walk(pattern.root) if isinstance(node, Group) and node.name]
     for field in pattern.fields:
-        groups = [node for node in walk(pattern.root) if isinstance(node, Group) and node.name]
         texts = [value for value, group in zip(values, groups, strict=True) if group.name == field]
         is_never_empty = all(least(group) for group in groups if group.name == field)
+        filled = [f"nullif({text}, '')" for text in texts]
         if len(texts) > 1:
-            found = ", ".join(f"nullif({text}, '')" for text in texts)
-            column = f"coalesce({found})" if is_never_empty else f"coalesce({found}, '')"
+            column = f"coalesce({', '.join(filled + ([] if is_never_empty else _EMPTY))})"
         else:
-            column = f"nullif({texts[0]}, '')" if is_never_empty else texts[0]
+            column = filled[0] if is_never_empty else texts[0]
         columns.append(f"{column} AS {quoted(field)}")
     return ", ".join(columns)
-
-
-def _options(is_dotall: bool) -> str:
-    return ", 's'" if is_dotall else ""

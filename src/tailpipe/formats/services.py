@@ -10,14 +10,7 @@ from tailpipe.plugin import Format, UsageError, option
 if TYPE_CHECKING:
     from tailpipe.plugin import DocumentParser, LineParser, ParseContext
 
-__all__ = [
-    "JOURNALD",
-    "MYSQL_SLOW_LOG",
-    "POSTGRESQL_LOG",
-    "Journald",
-    "MysqlSlowLog",
-    "PostgresqlLog",
-]
+__all__ = ["JOURNALD", "MYSQL_SLOW_LOG", "POSTGRESQL_LOG", "Journald", "MysqlSlowLog", "PostgresqlLog"]
 
 
 def _check_layout(layout: str) -> None:

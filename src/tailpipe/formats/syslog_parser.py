@@ -8,7 +8,7 @@ Fields: `priority`, `facility`, `severity`, `version`, `timestamp`, `month_day_t
 - `detail` is what some programs have in round brackets behind the tag: `launchd[1] (com.apple.x[97]): Exited`.
 - A message may have more lines, without a header.
 - `timestamp` is the text of the line, with the year in front if it is one of RFC 3164 that has a year. Where
-  there is none, `month_day_time` is the same as `12-10 06:55:46`; whoever knows the year can put it in front.
+  there is none, `month_day_time` is the same as `12-10 06:55:46`; a caller that knows the year can prepend it.
 - `structured_data` is JSON text, `{"id": {"name": "value"}}`; a name that is duplicated stays so.
 """
 
@@ -25,30 +25,9 @@ from tailpipe.plugin.sql import literal, text_list
 __all__ = ["START", "SyslogParser"]
 
 _FACILITIES = [
-    "kern",
-    "user",
-    "mail",
-    "daemon",
-    "auth",
-    "syslog",
-    "lpr",
-    "news",
-    "uucp",
-    "cron",
-    "authpriv",
-    "ftp",
-    "ntp",
-    "audit",
-    "alert",
-    "clock",
-    "local0",
-    "local1",
-    "local2",
-    "local3",
-    "local4",
-    "local5",
-    "local6",
-    "local7",
+    *("kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv", "ftp"),
+    *("ntp", "audit", "alert", "clock", "local0", "local1", "local2", "local3", "local4", "local5", "local6"),
+    *("local7",),
 ]
 _SEVERITIES = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"]
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -83,7 +62,7 @@ _OLD_GROUPS = [
 
 @frozen
 class SyslogParser:
-    """Reads syslog lines; `rfc` says which of the two to expect, or to tell them by the line."""
+    """Reads syslog lines of one RFC, or detects the RFC of each line."""
 
     rfc: Literal["auto", "3164", "5424"] = "auto"
 

@@ -2,7 +2,7 @@
 
 - `{"Event": {"System": …, "EventData": …}}`, as evtx_dump and Chainsaw write it;
 - `{"winlog": …}` of Winlogbeat, and the flat one of its older versions;
-- flat objects of NXLog and of published datasets, in which the data of the event stand beside its `EventID`.
+- flat objects of NXLog and of published datasets, in which the data of the event are next to its `EventID`.
 
 What has no field of its own is in `other`.
 """
@@ -10,7 +10,7 @@ What has no field of its own is in `other`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from tailpipe.plugin import Rejected
@@ -18,27 +18,38 @@ from tailpipe.plugin import Rejected
 __all__ = ["element_fields", "json_events"]
 
 _LEVELS = {"critical": 1, "error": 2, "warning": 3, "information": 4, "verbose": 5}
-_SYSTEM: Mapping[str, tuple[str, ...]] = {
-    "time_created": ("TimeCreated", "SystemTime", "@timestamp", "EventTime", "UtcTime"),
-    "event_id": ("EventID", "event_id"),
-    "channel": ("Channel", "log_name", "LogName"),
-    "computer": ("Computer", "computer_name", "Hostname", "MachineName"),
-    "provider_name": ("ProviderName", "Provider_Name", "SourceName", "source_name"),
-    "provider_guid": ("ProviderGuid", "Provider_Guid", "provider_guid"),
-    "event_record_id": ("EventRecordID", "RecordNumber", "RecordID", "record_number"),
-    "version": ("Version", "version"),
-    "level": ("Level", "LevelValue", "level"),
-    "task": ("Task", "task"),
-    "opcode": ("OpcodeValue", "Opcode", "opcode"),
-    "keywords": ("Keywords", "keywords"),
-    "process_id": ("ExecutionProcessID", "ProcessID", "process_id"),
-    "thread_id": ("ExecutionThreadID", "ThreadID", "thread_id"),
-    "security_user_id": ("Security_UserID", "UserID"),
-    "activity_id": ("ActivityID", "activity_id"),
-    "related_activity_id": ("RelatedActivityID", "related_activity_id"),
-    "message": ("Message", "message"),
+_FIELDS: Mapping[str, tuple[str, str, str]] = {
+    "time_created": ("TimeCreated@SystemTime", "time_created", "TimeCreated SystemTime @timestamp EventTime UtcTime"),
+    "event_id": ("EventID", "event_id", "EventID event_id"),
+    "qualifiers": ("EventID@Qualifiers", "", ""),
+    "channel": ("Channel", "channel", "Channel log_name LogName"),
+    "computer": ("Computer", "computer_name", "Computer computer_name Hostname MachineName"),
+    "provider_name": ("Provider@Name", "provider_name", "ProviderName Provider_Name SourceName source_name"),
+    "provider_guid": ("Provider@Guid", "provider_guid", "ProviderGuid Provider_Guid provider_guid"),
+    "event_record_id": ("EventRecordID", "record_id", "EventRecordID RecordNumber RecordID record_number"),
+    "version": ("Version", "version", "Version version"),
+    "level": ("Level", "", "Level LevelValue level"),
+    "task": ("Task", "task", "Task task"),
+    "opcode": ("Opcode", "opcode", "OpcodeValue Opcode opcode"),
+    "keywords": ("Keywords", "keywords", "Keywords keywords"),
+    "process_id": ("Execution@ProcessID", "process.pid", "ExecutionProcessID ProcessID process_id"),
+    "thread_id": ("Execution@ThreadID", "process.thread.id", "ExecutionThreadID ThreadID thread_id"),
+    "security_user_id": ("Security@UserID", "user.identifier", "Security_UserID UserID"),
+    "activity_id": ("Correlation@ActivityID", "activity_id", "ActivityID activity_id"),
+    "related_activity_id": (
+        "Correlation@RelatedActivityID",
+        "related_activity_id",
+        "RelatedActivityID related_activity_id",
+    ),
+    "message": ("", "", "Message message"),
 }
-"""Where flat objects have the fields; the first that is there counts."""
+"""Each field: the element of `System`, with `@` an attribute of it; the path in `winlog`; the keys in flat objects.
+
+Of these keys the first that has a value counts.
+"""
+_ELEMENTS = {name: place.partition("@")[::2] for name, (place, _, _) in _FIELDS.items() if place}
+_WINLOG = {name: path.split(".") for name, (_, path, _) in _FIELDS.items() if path}
+_FLAT = {name: keys.split() for name, (_, _, keys) in _FIELDS.items() if keys}
 _AGENT = frozenset(
     [
         *("@version", "host", "port", "tags", "type", "beat", "agent", "ecs", "input", "offset", "Severity"),
@@ -106,7 +117,7 @@ def _event_fields(document: Any) -> Mapping[str, Any]:
     plain = _nested(document) if any(key.startswith("winlog.") for key in document) else document
     if isinstance(plain.get("winlog"), dict):
         return _winlogbeat(plain)
-    if any(key in plain for key in _SYSTEM["event_id"]):
+    if any(key in plain for key in _FLAT["event_id"]):
         return _flat(plain)
     raise ValueError("has no element Event, no winlog and no EventID")
 
@@ -118,51 +129,31 @@ def element_fields(document: Any) -> Mapping[str, Any]:
     if not isinstance(event, dict) or not isinstance(system, dict):
         raise ValueError("has no element Event with a System in it")
     return {
-        "time_created": _attribute(system, "TimeCreated", "SystemTime"),
-        "event_id": _text(system.get("EventID")),
-        "qualifiers": _attribute(system, "EventID", "Qualifiers"),
-        "channel": _text(system.get("Channel")),
-        "computer": _text(system.get("Computer")),
-        "provider_name": _attribute(system, "Provider", "Name"),
-        "provider_guid": _attribute(system, "Provider", "Guid"),
-        "event_record_id": _text(system.get("EventRecordID")),
-        "version": _text(system.get("Version")),
-        "level": _text(system.get("Level")),
-        "task": _text(system.get("Task")),
-        "opcode": _text(system.get("Opcode")),
-        "keywords": _text(system.get("Keywords")),
-        "process_id": _attribute(system, "Execution", "ProcessID"),
-        "thread_id": _attribute(system, "Execution", "ThreadID"),
-        "security_user_id": _attribute(system, "Security", "UserID"),
-        "activity_id": _attribute(system, "Correlation", "ActivityID"),
-        "related_activity_id": _attribute(system, "Correlation", "RelatedActivityID"),
+        **{name: _element(system, *place) for name, place in _ELEMENTS.items()},
         "event_data": event.get("EventData") or None,
         "user_data": event.get("UserData") or None,
     }
 
 
+def _element(system: Mapping[str, Any], element: str, attribute: str) -> Any:
+    """The text of an element, or of one of its attributes."""
+    found = system.get(element)
+    if not attribute:
+        return found.get("#text") if isinstance(found, dict) else found
+    attributes = found.get("#attributes") if isinstance(found, dict) else system.get(f"{element}_attributes")
+    return attributes.get(attribute) if isinstance(attributes, dict) else None
+
+
 def _winlogbeat(document: Mapping[str, Any]) -> Mapping[str, Any]:
     own: Mapping[str, Any] = document["winlog"]
-    level = _inside(document, "log", "level")
+    fields = {name: _inside(own, *path) for name, path in _WINLOG.items()}
     known = {"@timestamp", "message", "winlog", "log"}
     return {
-        "time_created": own.get("time_created") or document.get("@timestamp"),
-        "event_id": own.get("event_id") or _inside(document, "event", "code"),
-        "channel": own.get("channel"),
-        "computer": own.get("computer_name"),
-        "provider_name": own.get("provider_name"),
-        "provider_guid": own.get("provider_guid"),
-        "event_record_id": own.get("record_id"),
-        "version": own.get("version"),
-        "level": _LEVELS.get(str(level).lower()),
-        "task": own.get("task"),
-        "opcode": own.get("opcode"),
-        "keywords": _joined(own.get("keywords")),
-        "process_id": _inside(own, "process", "pid"),
-        "thread_id": _inside(own, "process", "thread", "id"),
-        "security_user_id": _inside(own, "user", "identifier"),
-        "activity_id": own.get("activity_id"),
-        "related_activity_id": own.get("related_activity_id"),
+        **fields,
+        "time_created": fields["time_created"] or document.get("@timestamp"),
+        "event_id": fields["event_id"] or _inside(document, "event", "code"),
+        "level": _LEVELS.get(str(_inside(document, "log", "level")).lower()),
+        "keywords": _joined(fields["keywords"]),
         "message": document.get("message"),
         "event_data": own.get("event_data") or None,
         "user_data": own.get("user_data") or None,
@@ -171,10 +162,13 @@ def _winlogbeat(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _flat(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    fields = {name: _first(document, keys) for name, keys in _SYSTEM.items()}
+    fields = {
+        name: next((document[key] for key in keys if document.get(key) not in (None, "")), None)
+        for name, keys in _FLAT.items()
+    }
     fields["level"] = _LEVELS.get(str(fields["level"]).lower(), fields["level"])
     fields["keywords"] = _joined(fields["keywords"])
-    taken = {key for keys in _SYSTEM.values() for key in keys} | {"event_data", "user_data"}
+    taken = {key for keys in _FLAT.values() for key in keys} | {"event_data", "user_data"}
     data = {key: value for key, value in document.items() if key not in taken and key not in _AGENT}
     given = document.get("event_data")
     return {
@@ -188,10 +182,6 @@ def _flat(document: Mapping[str, Any]) -> Mapping[str, Any]:
         }
         or None,
     }
-
-
-def _first(document: Mapping[str, Any], keys: Iterable[str]) -> Any:
-    return next((document[key] for key in keys if document.get(key) not in (None, "")), None)
 
 
 def _inside(value: Any, *path: str) -> Any:
@@ -215,13 +205,3 @@ def _nested(document: Mapping[str, Any]) -> dict[str, Any]:
             inner = following if isinstance(following, dict) else {}
         inner[last] = value
     return found
-
-
-def _attribute(system: Mapping[str, Any], element: str, name: str) -> Any:
-    found = system.get(element)
-    attributes = found.get("#attributes") if isinstance(found, dict) else system.get(f"{element}_attributes")
-    return attributes.get(name) if isinstance(attributes, dict) else None
-
-
-def _text(value: Any) -> Any:
-    return value.get("#text") if isinstance(value, dict) else value

@@ -44,22 +44,22 @@ def _text_in(line: str, key: str) -> str:
 
 @frozen
 class UnwrappingParser:
-    """Reads lines of which some are wrapped by a container log: the time of the object stands before the text."""
+    """Reads lines of which some are wrapped by a container log; puts the time of the object before the text."""
 
     lines: LineParser
     keys: Sequence[str]
 
     def parse(self, runs: Sequence[Lines]) -> Parsed:
         """One row to a line."""
-        return self.lines.parse([self._unwrapped(run) for run in runs])
-
-    def _unwrapped(self, run: Lines) -> Lines:
-        text = run.text.cast(pa.string())
-        is_object = pc.starts_with(text, "{")
-        if not pc.any(is_object).as_py():
-            return replace(run, text=text)
-        found = [_timed_text(line, self.keys) for line in text.filter(is_object).to_pylist()]
-        return replace(run, text=pc.replace_with_mask(text, is_object, pa.array(found, pa.string())))
+        plain = []
+        for run in runs:
+            text = run.text.cast(pa.string())
+            is_object = pc.starts_with(text, "{")
+            if pc.any(is_object).as_py():
+                found = [_timed_text(line, self.keys) for line in text.filter(is_object).to_pylist()]
+                text = pc.replace_with_mask(text, is_object, pa.array(found, pa.string()))
+            plain.append(replace(run, text=text))
+        return self.lines.parse(plain)
 
 
 def _timed_text(line: str, keys: Sequence[str]) -> str:

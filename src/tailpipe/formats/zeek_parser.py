@@ -25,7 +25,7 @@ _NUMBERS = frozenset({"time", "interval", "double", "count", "int", "port"})
 
 
 class _Number(str):
-    """The text of a number, which stands without quotes in JSON."""
+    """The text of a number, which JSON has without quotes."""
 
     __slots__ = ()
 
@@ -113,20 +113,20 @@ class _Headers:
 
 
 def zeek_parser() -> LineParser:
-    """A parser of both forms, each told by its line."""
+    """A parser that detects the form of each line."""
     return run_parser(_Headers().function)
 
 
 def _object(line: str) -> Mapping[str, Any]:
     try:
         found = json.loads(line, parse_float=_number)
-        return {name.replace(".", "_"): _plain(value) for name, value in found.items() if name}
+        return {
+            name.replace(".", "_"): _array(value) if isinstance(value, list | dict) else value
+            for name, value in found.items()
+            if name
+        }
     except (ValueError, RecursionError):
         raise ValueError("the line is not JSON") from None
-
-
-def _plain(value: Any) -> Any:
-    return _array(value) if isinstance(value, list | dict) else value
 
 
 def _array(value: Any) -> str:

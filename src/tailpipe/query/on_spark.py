@@ -20,7 +20,7 @@ from tailpipe.query.statements import words
 from tailpipe.query.translate import Translated, refuse_other, to_spark, to_spark_condition
 from tailpipe.query.views import View
 from tailpipe.spark.jail import checked_frame, jailed_session, text_session
-from tailpipe.spark.jobs import told
+from tailpipe.spark.jobs import job_failure
 from tailpipe.spark.names import named
 from tailpipe.spark.tables import FileSet, table_frame
 from tailpipe.sql.duck import blank, duckdb, first_line
@@ -170,7 +170,7 @@ class SparkQueries:
         except TailpipeError:
             raise
         except Exception as error:
-            raise (self.limit.error() if self.limit.is_over else told(error)) from error
+            raise (self.limit.error() if self.limit.is_over else job_failure(error)) from error
 
 
 def _beside(work: Callable[[], T], limit: TimeLimit) -> T:

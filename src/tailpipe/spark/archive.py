@@ -36,10 +36,7 @@ class ClassArchive:
 
     @classmethod
     def of(cls, java_home: Path, cache: Path, *, is_direct: bool = True) -> ClassArchive:
-        """The archive that fits this Java and the Spark that is installed beside us.
-
-        It also depends on whether Java is started here or by Spark's scripts, which give it other options.
-        """
+        """The archive for this Java, the installed Spark, and how Java is started: scripts give it other options."""
         is_ahead_of_time = (java_version(java_home) or 0) >= _AHEAD_OF_TIME
         name = f"spark-{_print(java_home, is_direct=is_direct)}.{'aot' if is_ahead_of_time else 'jsa'}"
         return cls(cache / "java" / name, is_ahead_of_time)
@@ -67,14 +64,14 @@ class ClassArchive:
 
     @property
     def tries(self) -> int:
-        """How often somebody has begun to make it."""
+        """How many attempts to make it have begun."""
         try:
             return int(self._tries.read_text())
         except (OSError, ValueError):
             return 0
 
     def begin(self) -> None:
-        """Note that somebody begins to make it, and remove what was left by those who did not end."""
+        """Count an attempt to make it, and remove the drafts of attempts that did not end."""
         for left in self.path.parent.glob("draft-*"):
             left.unlink(missing_ok=True)
         self._tries.write_text(str(self.tries + 1))
@@ -106,8 +103,7 @@ class ClassArchive:
 
 def archive_for(settings: SparkSettings, cache: Path, java_home: Path) -> ClassArchive:
     """The archive for a Spark with these settings on this machine."""
-    home = spark_home()
-    return ClassArchive.of(java_home, cache, is_direct=is_plain(settings, os.environ, home))
+    return ClassArchive.of(java_home, cache, is_direct=is_plain(settings, os.environ, spark_home()))
 
 
 def make_archive(settings: SparkSettings, cache: Path, java_home: Path, log: Path) -> bool:

@@ -1,7 +1,7 @@
 """The class archive is made after a first run, by a process that goes on when the command has ended.
 
 It has the lowest priority and a session of its own, holds nothing of the command that started it, and ends by itself.
-If it is killed, a later run begins anew, and after a few times nobody does.
+If it is killed, a later run starts it again, a few times at most.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def make_later(archive: ClassArchive | None, cache: Path, env: Mapping[str, str]
 
 
 def should_make(archive: ClassArchive, cache: Path, env: Mapping[str, str]) -> bool:
-    """Whether nobody has made it, it may be tried, and there is room for it."""
-    said = env.get(AUTO_WARMUP)
-    is_wanted = env.get("CI", "").lower() in _NO if said is None else said.lower() not in _NO
+    """Whether the archive is missing, another attempt is allowed, and the disk has room for it."""
+    setting = env.get(AUTO_WARMUP)
+    is_wanted = env.get("CI", "").lower() in _NO if setting is None else setting.lower() not in _NO
     return (
         is_wanted
         and archive.path.is_relative_to(cache)  # else the cache cannot be written, and another one was used

@@ -78,16 +78,12 @@ def limited_wait(context: SparkContext, seconds: float) -> Iterator[None]:
         yield
     except Exception as error:
         if late.is_set():
-            raise _no_executors(context, seconds) from error
+            conf = context.getConf()
+            memory = f"{conf.get('spark.executor.memory', '1g')} + {conf.get('spark.executor.memoryOverhead', '2g')}"
+            raise SparkError(
+                f"the cluster {context.master} started no executor within {seconds:g} s",
+                hint=f"check that it has workers with a free core and {memory} of memory; wait_seconds sets the limit",
+            ) from error
         raise
     finally:
         over.set()
-
-
-def _no_executors(context: SparkContext, seconds: float) -> SparkError:
-    conf = context.getConf()
-    memory = f"{conf.get('spark.executor.memory', '1g')} + {conf.get('spark.executor.memoryOverhead', '2g')}"
-    return SparkError(
-        f"the cluster {context.master} started no executor within {seconds:g} s",
-        hint=f"check that it has workers with a free core and {memory} of memory; wait_seconds sets the limit",
-    )

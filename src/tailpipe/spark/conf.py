@@ -1,4 +1,4 @@
-"""The properties of Spark: quiet, bound to this machine unless told otherwise, and in UTC."""
+"""The properties of Spark: quiet, bound to this machine by default, and in UTC."""
 
 from __future__ import annotations
 
@@ -20,14 +20,12 @@ _TRIES = 4
 
 
 def spark_conf(settings: SparkSettings, *, scratch: Path, log4j: Path, is_lean: bool = False) -> dict[str, str]:
-    """The properties of Spark; what the workspace's `conf` says wins.
-
-    If it `is_lean`, no row enters the heap of an executor either.
-    """
+    """The properties of Spark; the workspace's `conf` wins. If it `is_lean`, no row enters the heap of an executor."""
     given = {key: str(value) for key, value in settings.conf.items()}
     options = f"-Dlog4j2.configurationFile={log4j.as_uri()} {_LEAN} {given.pop(JAVA_OPTIONS, '')}".strip()
+    simple = re.fullmatch(r"local(?:\[([^,\]]+)\])?", settings.master)  # by default a local Spark does not retry tasks
     conf = {
-        "spark.master": _with_tries(settings.master),
+        "spark.master": f"local[{simple[1] or 1},{_TRIES}]" if simple else settings.master,
         "spark.app.name": "tailpipe",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -46,7 +44,7 @@ def spark_conf(settings: SparkSettings, *, scratch: Path, log4j: Path, is_lean: 
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.authenticate": "true",  # other users of this machine reach 127.0.0.1 too
-            # There is nobody to watch, and connections are to this machine alone.
+            # No one reads metrics, and connections are to this machine alone.
             "spark.metrics.staticSources.enabled": "false",
             "spark.metrics.executorMetricsSource.enabled": "false",
             "spark.rpc.io.mode": "NIO",
@@ -56,7 +54,7 @@ def spark_conf(settings: SparkSettings, *, scratch: Path, log4j: Path, is_lean: 
         }
         if sys.platform == "linux" and "spark.pyspark.python" not in given:
             conf["spark.python.daemon.module"] = "tailpipe.spark.daemon"
-    else:  # the work is done in Python, beside the heap
+    else:  # the work is done in Python, outside the heap
         conf |= {
             "spark.executor.memory": "1g",
             "spark.executor.memoryOverhead": "2g",
@@ -75,9 +73,3 @@ def spark_conf(settings: SparkSettings, *, scratch: Path, log4j: Path, is_lean: 
 def is_local(master: str) -> bool:
     """Whether all of it runs on this machine, in one process tree."""
     return re.match(r"local($|\[)", master) is not None
-
-
-def _with_tries(master: str) -> str:
-    """Return a local master that retries tasks; by default a local Spark does not."""
-    match = re.fullmatch(r"local(?:\[([^,\]]+)\])?", master)
-    return f"local[{match[1] or 1},{_TRIES}]" if match else master

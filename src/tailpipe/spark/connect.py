@@ -1,6 +1,6 @@
 """Spark Connect: tasks on a cluster whose driver is elsewhere, behind a server that takes DataFrames alone.
 
-There are no RDDs, no accumulators and no Java process to ask. A payload is a row, `repartitionById` gives each row a
+There are no RDDs, no accumulators and no Java process. A payload is a row, `repartitionById` gives each row a
 task, and `mapInArrow` runs the same work as an RDD would. Answers come in the order of the tasks. How many tasks run at
 once is counted by a job of short tasks.
 """
@@ -14,6 +14,7 @@ import re
 import socket
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -83,7 +84,7 @@ def open_connect(settings: SparkSettings, *, cache: Path, log: Path) -> OnConnec
             session.conf.set("spark.sql.execution.pyspark.python", python)
         for name, value in settings.conf.items():
             session.conf.set(name, str(value))
-    return OnConnect(session, address, python, is_private=settings.is_remote_private)
+    return OnConnect(session, address, python or "python3", settings.is_remote_private)
 
 
 def _url(settings: SparkSettings) -> str:
@@ -106,25 +107,22 @@ def _check_reachable(address: str) -> None:
         ) from error
 
 
+@dataclass
 class OnConnect:
     """A session of a Spark Connect server."""
 
-    def __init__(self, session: Any, address: str, python: str, *, is_private: bool) -> None:
-        self._session = session
-        self._address = address
-        self._python = python or "python3"
-        self._is_private = is_private
-        self._places: frozenset[_Place] = frozenset()
-
-    @property
-    def master(self) -> str:
-        """The address of the server."""
-        return self._address
+    _session: Any
+    master: str
+    """The address of the server."""
+    _python: str
+    is_private: bool
+    """Whether the connection is encrypted, or does not leave this machine."""
+    _places: frozenset[_Place] = frozenset()
 
     @property
     def context(self) -> SparkContext:
         """There is none."""
-        raise SparkError(f"the Spark context of {self._address} is not available to clients", hint=_MASTER)
+        raise SparkError(f"the Spark context of {self.master} is not available to clients", hint=_MASTER)
 
     @property
     def session(self) -> SparkSession:
@@ -137,11 +135,6 @@ class OnConnect:
         return False
 
     @property
-    def is_private(self) -> bool:
-        """Whether the connection is encrypted, or does not leave this machine."""
-        return self._is_private
-
-    @property
     def cores(self) -> int:
         """As many as were seen to run at once."""
         return len(self._counted())
@@ -150,7 +143,7 @@ class OnConnect:
         """Those of the server, if it shows them."""
         try:
             return {str(name): str(value) for name, value in dict(self._session.conf.getAll).items()}
-        except Exception:  # noqa: BLE001 - some servers do not
+        except _client_errors():  # some servers do not show them
             return {}
 
     def task_memory(self) -> str:
@@ -160,29 +153,26 @@ class OnConnect:
         return memory_limit(self.properties(), max(1, len(places) // max(1, len(executors))))
 
     def check(self, staging: Path | None, wait_seconds: float, depots: Depots) -> None:
-        """Check the hosts that answer; others are checked by their first task.
-
-        How long executors may take to start is the server's business.
-        """
-        del wait_seconds
-        check_hosts(self._ask, staging, depots)
+        """Check the hosts that answer; others are checked by their first task."""
+        del wait_seconds  # the server decides how long executors may take to start
+        check_hosts(self._probe_hosts, staging, depots)
 
     def stream(
         self, payloads: Sequence[bytes], work: Work, group: str, name: str
     ) -> Generator[tuple[int, bytes], None, None]:
-        """As a DataFrame, one payload to a task. A client cannot name a job: its pages show the tag."""
-        del name
+        """Run one payload per task, as a DataFrame."""
+        del name  # a client cannot name a job: Spark's pages show the tag
         if not payloads:
             return
         missing = set(range(len(payloads)))
-        with _failures(self._address):
+        with _failures(self.master):
             self._session.addTag(group)  # of this thread
             try:
                 for number, answer in self._rows(payloads, _worker(work)):
                     missing.discard(number)
                     yield number, answer
             except BaseException:
-                with contextlib.suppress(Exception):  # it may be gone
+                with contextlib.suppress(*_client_errors()):  # it may be gone
                     self._session.interruptTag(group)
                 raise
             finally:
@@ -191,7 +181,7 @@ class OnConnect:
             raise SparkError(f"Spark returned {len(payloads) - len(missing)} of {len(payloads)} tasks", hint=_HINT)
 
     def running_tasks(self, groups: Iterable[str]) -> dict[str, int]:
-        """The server does not tell."""
+        """Unknown: the server does not report it."""
         del groups
         return {}
 
@@ -199,9 +189,11 @@ class OnConnect:
         """Whether the server accepts connections, and knows the session."""
         del after
         try:
-            _check_reachable(self._address)
+            _check_reachable(self.master)
             return bool(self._session.version)
-        except Exception:  # noqa: BLE001 - whatever it says, it takes no jobs
+        except SparkError:
+            return False
+        except _client_errors():
             return False
 
     def cpu_seconds(self) -> float:
@@ -210,7 +202,7 @@ class OnConnect:
 
     def end(self) -> None:
         """Release the session."""
-        with contextlib.suppress(Exception):  # the server is gone
+        with contextlib.suppress(*_client_errors()):  # the server is gone
             self._session.stop()
 
     def _rows(self, payloads: Sequence[bytes], mapped: Callable[..., Any]) -> Iterator[tuple[int, bytes]]:
@@ -222,7 +214,7 @@ class OnConnect:
         for row in rows.mapInArrow(mapped, _ANSWER).toLocalIterator():
             yield int(row[0]), bytes(row[1])
 
-    def _ask(self, prober: Prober) -> list[Probe]:
+    def _probe_hosts(self, prober: Prober) -> list[Probe]:
         """Probes of the hosts: as many tasks as can run there, and more."""
         probes: dict[tuple[str, int], Probe] = {}
         for _, answer in self._probed(_probing(prober), max(2, 2 * len(self._counted()))):
@@ -241,8 +233,16 @@ class OnConnect:
     def _probed(self, mapped: Callable[..., Any], count: int) -> list[tuple[int, bytes]]:
         try:
             return list(self._rows([b""] * count, mapped))
-        except Exception as error:
-            raise unanswered(error, _told(error, self._address).message, self._python) from error
+        except _client_errors() as error:
+            raise unanswered(error, _spark_error(error, self.master).message, self._python) from error
+
+
+def _client_errors() -> tuple[type[Exception], ...]:
+    """The errors of a request: of the server, of the network, and of a connection that was closed."""
+    from grpc import RpcError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    return (PySparkException, RpcError, OSError, ValueError)
 
 
 def _worker(work: Work) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -302,13 +302,11 @@ def _failures(address: str) -> Iterator[None]:
     """Raise what Spark and its client raise as one line."""
     try:
         yield
-    except (SparkError, GeneratorExit):
-        raise
-    except Exception as error:
-        raise _told(error, address) from error
+    except _client_errors() as error:
+        raise _spark_error(error, address) from error
 
 
-def _told(error: Exception, address: str) -> SparkError:
+def _spark_error(error: Exception, address: str) -> SparkError:
     text = str(error)
     if "UNAVAILABLE" in text or "Retries exceeded" in text or type(error).__name__ == "RetriesExceeded":
         return SparkError(f"the Spark Connect server {address} does not answer", hint=_HINT)

@@ -1,6 +1,6 @@
 """The process that Spark forks its Python workers from: it imports once what every worker needs.
 
-Spark runs it as `python -m tailpipe.spark.daemon pyspark.worker` in place of `pyspark.daemon`, which imports nothing
+Spark runs it as `python -m tailpipe.spark.daemon pyspark.worker` instead of `pyspark.daemon`, which imports nothing
 before it forks, so that each worker imports everything itself. A fork has one thread only. What is imported here must
 therefore leave no other thread behind; if it does, the process starts again as Spark's own daemon.
 """
@@ -12,11 +12,13 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import os
+import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
+
+from tailpipe.spark.surroundings import environment
 
 __all__ = ["TASKS_ONLY", "count_threads", "import_ahead", "main", "without_archives"]
 
@@ -53,20 +55,20 @@ def without_archives(path: Sequence[str]) -> list[str]:
 
     Python compiles a module in a zip file each time it is imported.
     """
-    rest = [entry for entry in path if not _is_archive(Path(entry))]
+    rest = [entry for entry in path if not re.search(r"(^|/)lib/(pyspark|py4j-)[^/]*\.zip$", entry)]
     is_installed = all(importlib.machinery.PathFinder.find_spec(name, rest) for name in ("pyspark", "py4j"))
     return rest if is_installed else list(path)
 
 
-def _is_archive(path: Path) -> bool:
-    return path.suffix == ".zip" and path.name.startswith(("pyspark", "py4j-")) and path.parent.name == "lib"
-
-
 def import_ahead(*, has_pandas: bool) -> None:
     """Import what tasks need; without pandas, Arrow is made to believe that it is not installed."""
-    with _environment(_NO_THREADS):
-        with _hidden("" if has_pandas else "pandas"):
+    with environment(_NO_THREADS):
+        if not has_pandas:
+            sys.meta_path.insert(0, _NoPandas())
+        try:
             importlib.import_module(_ARROW)
+        finally:
+            sys.meta_path[:] = [one for one in sys.meta_path if not isinstance(one, _NoPandas)]
         for name in _IMPORTS:
             importlib.import_module(name)
     if duckdb := sys.modules.get("duckdb"):  # the package opens a database with threads; who uses it gets a new one
@@ -79,43 +81,16 @@ def count_threads() -> int:
 
 
 def _has_only_our_plugins() -> bool:
-    """Whether no plugin of somebody else, which may use pandas, is installed."""
+    """Whether no plugin of another author, which may use pandas, is installed."""
     from tailpipe.plugin.discovery import entry_points
     from tailpipe.plugin.registry import ENTRY_POINTS
 
     return all(entry.value.startswith("tailpipe.") for entry in entry_points(ENTRY_POINTS))
 
 
-@contextmanager
-def _environment(variables: dict[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            del os.environ[name]
-            if value is not None:
-                os.environ[name] = value
-
-
-@contextmanager
-def _hidden(name: str) -> Iterator[None]:
-    """A module cannot be imported meanwhile."""
-    finder = _Hiding(name)
-    sys.meta_path.insert(0, finder)
-    try:
-        yield
-    finally:
-        sys.meta_path.remove(finder)
-
-
-class _Hiding(importlib.abc.MetaPathFinder):
-    def __init__(self, name: str) -> None:
-        self.name = name
-
+class _NoPandas(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:  # noqa: ARG002
-        if fullname == self.name:
+        if fullname == "pandas":
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
 
 

@@ -7,7 +7,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,11 +26,12 @@ from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
 from tailpipe.model.store import Store
 from tailpipe.spark.background import make_later
+from tailpipe.spark.conf import PROTECTION, is_local
 from tailpipe.spark.jobs import Work
 from tailpipe.spark.names import named, partitions_in
 from tailpipe.spark.probe import Software, here
-from tailpipe.spark.running import OnContext, Running
-from tailpipe.spark.session import PROTECTION, Starter, is_local, is_running, leave_context, stop_context
+from tailpipe.spark.running import OnContext
+from tailpipe.spark.session import Starter, is_running, leave_context, stop_context
 from tailpipe.spark.submitted import as_submitted
 from tailpipe.spark.work import Around, compact, find_misplaced, parted, print_parts, restage, run, sample
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from tailpipe.kernel.carry import CarriedFile, Carry
     from tailpipe.kernel.compact import Compaction
     from tailpipe.kernel.dedupe import Dedupe, Deduped
+    from tailpipe.spark.connect import OnConnect
     from tailpipe.spark.object_source import Destination
 
 __all__ = ["SparkEngine", "check_secrets"]
@@ -63,8 +65,8 @@ def check_secrets(
         return
     todo = f"set {', '.join(missing)} there and in conf" if missing else "add /;use_ssl=true to the address in remote"
     for source in users:
-        for field in fields(source):
-            value = getattr(source, field.name)
+        for one in fields(source):
+            value = getattr(source, one.name)
             if isinstance(value, Connection) and value.holds_secrets:
                 raise SparkError(
                     f"{value.address} holds secrets, and the cluster {master} does not encrypt its traffic",
@@ -78,6 +80,7 @@ def check_secrets(
             )
 
 
+@dataclass(eq=False)
 class SparkEngine:
     """Works on a Spark that is started by the first job that needs it.
 
@@ -86,40 +89,29 @@ class SparkEngine:
     Spark writes what it has to say.
     """
 
-    def __init__(
-        self,
-        start: Callable[[], SparkContext | Running],
-        staging: Path | None = None,
-        wait_seconds: float = 120,
-        log: Path | None = None,
-        end: Callable[[SparkContext], None] = stop_context,
-        starter: Starter | None = None,
-        depot: Callable[[str], Depot] | None = None,
-        *,
-        shares_disk: bool = True,
-        is_kept: bool = False,
-    ) -> None:
-        self._start = start
-        self._end = end
-        self._starter = starter
-        self._log = log
-        self._staging = staging
-        self._wait_seconds = wait_seconds
-        self._depot = depot
-        self._shares_disk = shares_disk
-        self._is_kept = is_kept
-        self._running: Running | None = None
-        self._ready: set[str | None] = set()
-        """The stores that the hosts were seen to use; None stands for the shared directory."""
-        self._expected: frozenset[str] = frozenset()
-        self._software: Software | None = None
-        self._is_borrowed = False
-        self._failure: SparkError | None = None
-        self._started: Spent | None = None
-        self.jobs = 0
-        """How many jobs it has begun."""
-        self._threads: dict[str, int] = {}
-        """The threads that wait for jobs, by the group of the job."""
+    start: Callable[[], SparkContext | OnConnect]
+    staging: Path | None = None
+    wait_seconds: float = 120
+    log: Path | None = None
+    end: Callable[[SparkContext], None] = stop_context
+    starter: Starter | None = None
+    depot: Callable[[str], Depot] | None = None
+    shares_disk: bool = field(default=True, kw_only=True)
+    """Whether tasks see the disk of this process: on this machine they do, on a cluster those without a store."""
+    is_kept: bool = field(default=False, kw_only=True)
+    started: Spent | None = field(default=None, init=False)
+    """What it took to start Spark."""
+    jobs: int = field(default=0, init=False)
+    """How many jobs it has begun."""
+    _running: OnContext | OnConnect | None = field(default=None, init=False)
+    _ready: set[str | None] = field(default_factory=set, init=False)
+    """The stores that the hosts were seen to use; None means the shared directory."""
+    _expected: frozenset[str] = field(default=frozenset(), init=False)
+    _software: Software | None = field(default=None, init=False)
+    _is_borrowed: bool = field(default=False, init=False)
+    _failure: SparkError | None = field(default=None, init=False)
+    _threads: dict[str, int] = field(default_factory=dict, init=False)
+    """The threads that wait for jobs, by the group of the job."""
 
     @classmethod
     def of(
@@ -145,7 +137,7 @@ class SparkEngine:
         is_lean = is_for_tasks and not has_queries
         starter = Starter(settings, cache=cache, log=layout.spark_log, is_for_tasks=is_for_tasks, is_lean=is_lean)
 
-        def start() -> SparkContext | Running:
+        def start() -> SparkContext | OnConnect:
             starting()
             if settings.remote is None:
                 return starter.open()
@@ -173,12 +165,12 @@ class SparkEngine:
 
     def prepare(self) -> None:
         """Start Java for the job that is about to come, without waiting for it."""
-        if self._starter is not None and self._running is None and self._failure is None:
-            self._starter.prepare()
+        if self.starter is not None and self._running is None and self._failure is None:
+            self.starter.prepare()
 
     def expect(self, stores: Iterable[str]) -> None:
         """Check these stores together with the software of the hosts, so that one message names all that is wrong."""
-        self._expected = frozenset(stores) if self._depot is not None else frozenset()
+        self._expected = frozenset(stores) if self.depot is not None else frozenset()
 
     @property
     def context(self) -> SparkContext:
@@ -186,7 +178,7 @@ class SparkEngine:
         return self._spark.context
 
     @property
-    def _spark(self) -> Running:
+    def _spark(self) -> OnContext | OnConnect:
         """Spark, started if it was not yet; a cluster is checked before it gets work."""
         if self._failure is not None:
             raise self._failure  # it would only fail again, and take its time
@@ -197,46 +189,39 @@ class SparkEngine:
                 was_running = is_running()
                 meter = Meter()
                 with meter("start"):
-                    self._running = self._begun(self._start())
+                    started = self.start()
+                    from pyspark import SparkContext  # late: the start has imported it
+
+                    self._running = OnContext(started, self.end) if isinstance(started, SparkContext) else started
                 self._is_borrowed = was_running and isinstance(self._running, OnContext)
-                self._started = meter.spent["start"].plus(Spent(cpu=self.cpu_seconds()))
+                self.started = meter.spent["start"].plus(Spent(cpu=self.cpu_seconds()))
                 self._ready.clear()
             except SparkError as error:
                 self._failed(error)
                 raise
         return self._running
 
-    def _begun(self, started: SparkContext | Running) -> Running:
-        from pyspark import SparkContext
-
-        return OnContext(started, self._end) if isinstance(started, SparkContext) else started
-
     def _failed(self, error: SparkError) -> None:
         """Remember that Spark cannot be used, for the other partitions of a run; one that is kept is tried again."""
-        if not self._is_kept:
+        if not self.is_kept:
             self._failure = error
 
-    @property
-    def shares_disk(self) -> bool:
-        """Whether tasks see the disk of this process: on this machine they do, on a cluster those without a store."""
-        return self._shares_disk
-
     def _around(self, sources: Iterable[Source | Destination] = (), uses: Iterable[str | None] = ()) -> Around:
-        """What a job needs beside its work. Hosts are checked before they get the first one, secrets before each."""
+        """What the tasks of a job share. Hosts are checked before the first job, secrets before each."""
         spark = self._spark
         if spark.is_local:
             return Around()
         uses = set(uses)
         expected = uses | self._expected
-        known = {name: self._depot(name) for name in sorted(filter(None, expected)) if self._depot is not None}
+        known = {name: self.depot(name) for name in sorted(filter(None, expected)) if self.depot is not None}
         depots = {name: depot for name, depot in known.items() if name in uses}
         stores = [depot.store for depot in known.values()]
         check_secrets([*sources, *stores], spark.master, spark.properties(), is_private=spark.is_private)
         if self._software is None or expected - self._ready:
-            staging = self._staging if None in expected - self._ready else None
+            staging = self.staging if None in expected - self._ready else None
             new = {name: depot for name, depot in known.items() if name not in self._ready}
             try:
-                spark.check(staging, self._wait_seconds, new)
+                spark.check(staging, self.wait_seconds, new)
             except SparkError as error:
                 self._failed(error)
                 raise
@@ -275,12 +260,7 @@ class SparkEngine:
     @property
     def is_running(self) -> bool:
         """Whether there is a Spark, or a Java for it, that can be closed."""
-        return self._running is not None or (self._starter is not None and self._starter.is_ahead)
-
-    @property
-    def started(self) -> Spent | None:
-        """What it took to start Spark."""
-        return self._started
+        return self._running is not None or (self.starter is not None and self.starter.is_ahead)
 
     def blockers(self) -> frozenset[int]:
         """The threads whose jobs hold the task slots that another job waits for. One that has just begun waits too."""
@@ -316,17 +296,20 @@ class SparkEngine:
         """Stage again what stays of live files."""
         from tailpipe.kernel.delivery import carry_there
 
-        around = self._around(uses=stores_of(task.staging for task in tasks))
-        name = named("rewrite", partitions_in(file.path for task in tasks for file in task.files))
-        return self._answers([pickle.dumps(task) for task in tasks], partial(restage, carry_there, around), name)
+        return self._restaged(carry_there, tasks, "rewrite", (file.path for task in tasks for file in task.files))
 
     def dedupe(self, tasks: Sequence[Dedupe]) -> list[Deduped]:
         """Stage again what stays of staged files that hold duplicates."""
         from tailpipe.kernel.delivery import dedupe_there
 
+        return self._restaged(dedupe_there, tasks, "remove duplicates", (path for task in tasks for path in task.live))
+
+    def _restaged(
+        self, work: Callable[..., Any], tasks: Sequence[Carry | Dedupe], step: str, paths: Iterable[str]
+    ) -> list[Any]:
         around = self._around(uses=stores_of(task.staging for task in tasks))
-        name = named("remove duplicates", partitions_in(path for task in tasks for path in task.live))
-        return self._answers([pickle.dumps(task) for task in tasks], partial(restage, dedupe_there, around), name)
+        name = named(step, partitions_in(paths))
+        return self._answers([pickle.dumps(task) for task in tasks], partial(restage, work, around), name)
 
     def compact(self, tasks: Sequence[Compaction]) -> list[tuple[StagedFile, ...]]:
         """Stage the rows of each task's files in right-sized ones."""
@@ -345,12 +328,12 @@ class SparkEngine:
         return [path for answer in self._answers(payloads, work, name) for path in answer]
 
     def _answers(self, payloads: Sequence[bytes], work: Work, name: str) -> list[Any]:
-        """What came of a job, in the order of its tasks."""
+        """The answers of a job, in the order of its tasks."""
         answers = dict(self._stream(payloads, work, name))
         return [answers[number] for number in range(len(payloads))]
 
     def _stream(self, payloads: Sequence[bytes], work: Work, name: str) -> Generator[tuple[int, Any], None, None]:
-        """What came of each task, when it is done. If Spark dies of a job, the next one starts it anew."""
+        """The answer of each task when it is done. If a job ends Spark, the next one starts it again."""
         spark, group = self._spark, f"tailpipe-{uuid.uuid4().hex}"
         self._threads[group] = threading.get_ident()
         self.jobs += 1
@@ -360,15 +343,15 @@ class SparkEngine:
         except SparkError as error:
             if not spark.is_alive(after=1):  # its connections end before the process does
                 self.close()
-            log = str(self._log) if self._log is not None else "the log of Spark"  # where the traceback is
+            log = str(self.log) if self.log is not None else "the log of Spark"  # where the traceback is
             raise SparkError(error.message, hint=error.hint.replace("the log of Spark", log)) from error
         finally:
             self._threads.pop(group, None)
 
     def close(self) -> None:
         """End Spark, if it was started here: one that was there before has other users, such as a DataFrame."""
-        if self._starter is not None:
-            self._starter.cancel()
+        if self.starter is not None:
+            self.starter.cancel()
         if self._running is not None:
             running, self._running = self._running, None
             if not self._is_borrowed or not running.is_alive():

@@ -55,16 +55,8 @@ _SUBMITTED = re.compile(
     r"spark\.(jars|files|archives|submit|kerberos|yarn|driver\.(extraClassPath|extraLibraryPath|defaultJavaOptions))\b"
 )
 _OF_SCRIPTS = (
-    "HADOOP_CONF_DIR",
-    "PYSPARK_GATEWAY_PORT",
-    "PYSPARK_PIN_THREAD",
-    "PYSPARK_SUBMIT_ARGS",
-    "SPARK_CONF_DIR",
-    "SPARK_DIST_CLASSPATH",
-    "SPARK_DRIVER_MEMORY",
-    "SPARK_PREPEND_CLASSES",
-    "SPARK_SUBMIT_OPTS",
-    "SPARK_TESTING",
+    *("HADOOP_CONF_DIR", "PYSPARK_GATEWAY_PORT", "PYSPARK_PIN_THREAD", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR"),
+    *("SPARK_DIST_CLASSPATH", "SPARK_DRIVER_MEMORY", "SPARK_PREPEND_CLASSES", "SPARK_SUBMIT_OPTS", "SPARK_TESTING"),
     "YARN_CONF_DIR",
 )
 _MEMORY = re.compile(r"\d+[kmgtKMGT]?")
@@ -76,7 +68,7 @@ _SET_DEATH_SIGNAL = 1
 
 
 def spark_home() -> Path:
-    """The directory of the Spark that is installed beside us; Spark itself is not imported for that."""
+    """The directory of the installed Spark, found without importing it."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise SparkError("Spark cannot be imported", hint="pip install tailpipe again")
@@ -104,15 +96,8 @@ def java_command(java_home: Path, home: Path, memory: str, options: str) -> list
     path = os.pathsep.join(map(str, spark_jars(home)))
     if len(path) > _LONGEST:
         path = str(home / "jars" / "*")
-    return [
-        str(java_home / "bin" / "java"),
-        f"-Xmx{memory}",
-        *MODULE_OPTIONS,
-        *shlex.split(options),
-        "-cp",
-        path,
-        _MAIN,
-    ]
+    java = str(java_home / "bin" / "java")
+    return [java, f"-Xmx{memory}", *MODULE_OPTIONS, *shlex.split(options), "-cp", path, _MAIN]
 
 
 @frozen
@@ -128,9 +113,10 @@ class Launch:
             time.sleep(_POLL_SECONDS)
         if not self.address.exists():
             raise SparkError(f"Spark did not start: Java ended with exit code {self.process.returncode}")
-        port, secret = _parsed(self.address.read_bytes())
+        data = self.address.read_bytes()
+        port, length = struct.unpack_from("!ii", data)
         self.address.unlink()
-        with environment({"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}):
+        with environment({"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": data[8 : 8 + length].decode()}):
             gateway = connect()
         vars(gateway)["proc"] = self.process
         return gateway
@@ -167,12 +153,7 @@ def launch(command: list[str], *, log: Path, scratch: Path, variables: Mapping[s
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         process = subprocess.Popen(
-            command,
-            env=env,
-            stdin=subprocess.PIPE,
-            stdout=output,
-            stderr=output,
-            preexec_fn=_setting_up(),
+            command, env=env, stdin=subprocess.PIPE, stdout=output, stderr=output, preexec_fn=_setting_up()
         )
     except OSError as error:
         raise SparkError(f"Java did not start: {error.strerror}: {command[0]}") from error
@@ -198,9 +179,3 @@ def _setting_up() -> Callable[[], None]:
                 os._exit(1)
 
     return set_up
-
-
-def _parsed(data: bytes) -> tuple[int, str]:
-    """The port and the secret, as the process writes them."""
-    port, length = struct.unpack_from("!ii", data)
-    return port, data[8 : 8 + length].decode()

@@ -22,7 +22,7 @@ _TEXT = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timeType.enabled": "true",
 }
-"""How our texts are meant; a Spark that somebody else has started may be set otherwise."""
+"""How our texts are meant; a Spark that another program has started may have other settings."""
 _CLOSED = {
     "spark.sql.runSQLOnFiles": "false",  # else csv.`/any/file` is a relation
     "spark.sql.scripting.enabled": "false",
@@ -67,7 +67,7 @@ _CALLS = {
 _EMPTY = frozenset({"data", "escapeChar", "evalContext", "evalMode", "groupingSetIndexes", "hint", "options", "value"})
 """What Spark leaves out of the JSON of a node though it may be there. None of it is a part of a query."""
 _LEAVES = frozenset({"CTERelationRef", "LocalRelation", "OneRowRelation", "UnionLoopRef"})
-_TELLING = frozenset({"CurrentCatalog", "CurrentDatabase", "CurrentTimeZone", "CurrentUser"})
+_REVEALING = frozenset({"CurrentCatalog", "CurrentDatabase", "CurrentTimeZone", "CurrentUser"})
 """What Spark takes an unknown column for if it has such a name."""
 
 
@@ -77,7 +77,7 @@ def text_session(spark: SparkSession) -> SparkSession:
 
 
 def jailed_session(spark: SparkSession) -> SparkSession:
-    """The same for statements of anyone: none reads a file by its name."""
+    """A session for statements that others wrote: none reads a file by its name."""
     return _session(spark, {**_TEXT, **_CLOSED})
 
 
@@ -92,7 +92,7 @@ def checked_frame(spark: SparkSession, sql: str, views: Collection[str]) -> Data
     """The rows of a query over these temporary views, in a session of `jailed_session`; they are not computed yet.
 
     Spark itself says what the text means: first its parser, before any name is looked up, then its analyzer. What is
-    checked is what is run. A command would be run by `spark.sql` before anybody could look at it.
+    checked is what is run. A command would be run by `spark.sql` before it could be checked.
     """
     from pyspark.sql.classic.dataframe import DataFrame
 
@@ -113,7 +113,8 @@ def checked_frame(spark: SparkSession, sql: str, views: Collection[str]) -> Data
 def refuse_parsed(plan: Any, views: Collection[str]) -> None:
     """Raise if a plan of Spark's parser, given as JSON, has a node, a function or a relation that is not allowed."""
     nodes = list(_nodes(plan))
-    ctes = {name for node in nodes if _kind(node) == "UnresolvedWith" for name in _cte_names(node)}
+    withs = [node for node in nodes if _kind(node) == "UnresolvedWith"]
+    ctes = {str(relation["_1"]) for node in withs for relation in node["cteRelations"]}
     relations = {f"[{name}]" for name in (*views, *ctes)}
     for node in nodes:
         kind = _kind(node)
@@ -123,8 +124,11 @@ def refuse_parsed(plan: Any, views: Collection[str]) -> None:
             raise _not_allowed(f"{kind} with {hidden[0]}")
         if kind == "UnresolvedRelation" and node["multipartIdentifier"] not in relations:
             raise _not_allowed(f"the relation {node['multipartIdentifier']}")
-        if kind in _CALLS and (name := _function(node)) not in _CALLS[kind]:
-            raise _not_allowed(f"the function {name}")
+        if kind in _CALLS:
+            name = node["nameParts"] if "nameParts" in node else node["name"]
+            text = name["funcName"] if isinstance(name, dict) else str(name).removeprefix("[").removesuffix("]")
+            if (function := str(text).lower()) not in _CALLS[kind]:
+                raise _not_allowed(f"the function {function}")
 
 
 def _nodes(part: Any) -> Iterator[dict[str, Any]]:
@@ -144,21 +148,8 @@ def _kind(node: dict[str, Any]) -> str:
     return name if package in _PACKAGES else str(node["class"])
 
 
-def _cte_names(node: dict[str, Any]) -> list[str]:
-    return [str(relation["_1"]) for relation in node["cteRelations"]]
-
-
-def _function(node: dict[str, Any]) -> str:
-    name = node["nameParts"] if "nameParts" in node else node["name"]
-    text = name["funcName"] if isinstance(name, dict) else str(name).removeprefix("[").removesuffix("]")
-    return str(text).lower()
-
-
 def _refuse_analyzed(plan: Any, views: Collection[str]) -> None:
-    """Raise if an analyzed plan has a leaf that reads anything else than these views, or tells of the surroundings.
-
-    What is inside a view is ours.
-    """
+    """Raise if an analyzed plan reads anything but these views, whose inside is ours, or reveals the environment."""
     kind = plan.nodeName()
     if kind == "View":
         if not plan.isTempView() or plan.desc().identifier().table().lower() not in views:
@@ -169,7 +160,7 @@ def _refuse_analyzed(plan: Any, views: Collection[str]) -> None:
         raise _not_allowed(kind)
     for expression in _each(plan.expressions()):
         for node in _nodes(json.loads(expression.toJSON())):
-            if _kind(node) in _TELLING:
+            if _kind(node) in _REVEALING:
                 raise _not_allowed(_kind(node))
     for child in (*children, *_each(plan.subqueries())):
         _refuse_analyzed(child, views)

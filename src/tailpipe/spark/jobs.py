@@ -7,6 +7,7 @@ import re
 import threading
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from tailpipe.errors import SparkError, TailpipeError
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.accumulators import Accumulator
 
-__all__ = ["Attempt", "EarlyAnswers", "Work", "failure_of", "redact", "run_job", "running_tasks", "stream_job", "told"]
+__all__ = ["Attempt", "Work", "failure_of", "job_failure", "redact", "run_job", "running_tasks", "stream_job"]
 
 _POLL_SECONDS = 0.2
 _CANCEL_SECONDS = 30
@@ -61,10 +62,9 @@ def run_job(context: SparkContext, payloads: Sequence[bytes], work: Work) -> lis
 def stream_job(
     context: SparkContext, payloads: Sequence[bytes], work: Work, group: str | None = None, name: str = "tailpipe"
 ) -> Generator[tuple[int, bytes], None, None]:
-    """The same, but each answer is given as soon as its task is done, with the number of its payload.
+    """Do the work for each payload, and yield each answer as soon as its task is done, with the number of its payload.
 
-    Whoever does not want the rest closes the iterator, which cancels the job. Spark knows the job by its `group`, and
-    shows its `name`.
+    Closing the iterator cancels the job. Spark knows the job by its `group`, and shows its `name`.
     """
     if not payloads:
         return
@@ -93,6 +93,7 @@ def running_tasks(context: SparkContext, groups: Iterable[str]) -> dict[str, int
     return found
 
 
+@dataclass
 class _Job:
     """A job under way. The thread that waits for it never talks to the JVM itself.
 
@@ -103,24 +104,23 @@ class _Job:
     job. Spark applies the update of each task once, and that of an attempt that failed never.
     """
 
-    def __init__(self, context: SparkContext, payloads: Sequence[bytes], work: Work, group: str, name: str) -> None:
-        self._context = context
-        self._payloads = payloads
-        self._work = work
-        self._group = group
-        self._name = name
-        self._over = threading.Event()
-        self._arrived: queue.SimpleQueue[tuple[int, bytes] | None] = queue.SimpleQueue()
-        self._answers: dict[int, bytes] = {}
-        self._failure: Exception | None = None
+    context: SparkContext
+    payloads: Sequence[bytes]
+    work: Work
+    group: str
+    name: str
+    _over: threading.Event = field(default_factory=threading.Event)
+    _arrived: queue.SimpleQueue[tuple[int, bytes] | None] = field(default_factory=queue.SimpleQueue)
+    _answers: dict[int, bytes] = field(default_factory=dict)
+    _failure: Exception | None = None
 
     def start(self) -> None:
-        _in_thread(self._run, self._group)
+        _in_thread(self._run, self.group)
 
     def cancel(self) -> None:
         """Have Spark give up its tasks, and wait until it has."""
         if not self._over.is_set():
-            _in_thread(lambda: self._context.cancelJobGroup(self._group), f"{self._group}-cancel")
+            _in_thread(lambda: self.context.cancelJobGroup(self.group), f"{self.group}-cancel")
             self._over.wait(_CANCEL_SECONDS)
 
     def answers(self) -> Iterator[tuple[int, bytes]]:
@@ -129,8 +129,8 @@ class _Job:
             given.add(arrived[0])
             yield arrived
         if self._failure is not None:
-            raise told(self._failure) from self._failure
-        count = len(self._payloads)
+            raise job_failure(self._failure) from self._failure
+        count = len(self.payloads)
         if sorted(self._answers) != list(range(count)):
             raise SparkError(f"Spark returned {len(self._answers)} of {count} tasks", hint=_HINT)
         yield from ((number, answer) for number, answer in self._answers.items() if number not in given)
@@ -146,11 +146,11 @@ class _Job:
     def _run(self) -> None:
         from pyspark.accumulators import _accumulatorRegistry
 
-        early: Accumulator[Any] = self._context.accumulator([], cast("Any", EarlyAnswers(self._arrived.put)))
+        early: Accumulator[Any] = self.context.accumulator([], cast("Any", EarlyAnswers(self._arrived.put)))
         try:
-            self._context.setJobGroup(self._group, self._name, interruptOnCancel=True)
-            tasks = self._context.parallelize(enumerate(self._payloads), len(self._payloads))
-            self._answers = dict(tasks.mapPartitions(_worker(self._work, early)).collect())
+            self.context.setJobGroup(self.group, self.name, interruptOnCancel=True)
+            tasks = self.context.parallelize(enumerate(self.payloads), len(self.payloads))
+            self._answers = dict(tasks.mapPartitions(_worker(self.work, early)).collect())
         except Exception as error:  # noqa: BLE001 - raised again in the thread that waits
             self._failure = error
         finally:
@@ -191,7 +191,7 @@ def _in_thread(work: Callable[[], None], name: str) -> None:
         try:
             work()
         except (Py4JError, OSError):
-            return  # the JVM is gone; the thread that runs the job tells it
+            return  # the JVM is gone; the thread that runs the job reports it
 
     threading.Thread(target=run, name=name, daemon=True).start()
 
@@ -217,7 +217,7 @@ def _worker(
 
 
 def redact(error: BaseException | None) -> None:
-    """Take the secrets out of what an exception, and those that led to it, say."""
+    """Remove secrets from the messages of an exception and of those that caused it."""
     while error is not None:
         error.args = tuple(REDACTOR(one) if isinstance(one, str) else one for one in error.args)
         if isinstance(error, TailpipeError):
@@ -225,7 +225,7 @@ def redact(error: BaseException | None) -> None:
         error = error.__cause__ or error.__context__
 
 
-def told(error: Exception) -> SparkError:
+def job_failure(error: Exception) -> SparkError:
     """A Spark failure as one line with its cause, not as the stacks of two languages."""
     from py4j.protocol import Py4JError, Py4JJavaError
 
@@ -235,7 +235,7 @@ def told(error: Exception) -> SparkError:
 
 
 def failure_of(text: str) -> SparkError:
-    """What Spark says of a job that failed, as one line."""
+    """The reason of a failed job in Spark's message, as one line."""
     place = _PLACE.search(text)
     where = f" on {place[1]}" if place else ""
     if lost := _LOST.search(text):

@@ -1,6 +1,6 @@
 """Objects in Spark: executors read the files of stores, and write answers, with credentials of their own.
 
-Spark's own readers of buckets need jars and settings that a cluster may lack; these need what tasks need anyway.
+Spark's readers of buckets need jars and settings that a cluster may lack; these need what tasks need anyway.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import secrets
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -164,7 +165,7 @@ class _Writer(DataSourceArrowWriter):
         key = f"part-{part:05d}-{secrets.token_hex(8)}.parquet"
         with tempfile.TemporaryDirectory(prefix="tailpipe-") as directory:
             path = Path(directory) / "answer"
-            rows = pa.RecordBatchReader.from_batches(first.schema, _again(first, iterator))
+            rows = pa.RecordBatchReader.from_batches(first.schema, chain([first], iterator))
             _write(rows, self._select, path)
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
             self._destination.open().put_file(key, path, sha256=digest)
@@ -181,11 +182,6 @@ class _Writer(DataSourceArrowWriter):
     def _remove(self, kept: set[str]) -> None:
         objects = self._destination.open()
         objects.delete([one.key for one in objects.list("") if one.key not in kept])
-
-
-def _again(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield first
-    yield from rest
 
 
 def _write(rows: pa.RecordBatchReader, select: str, path: Path) -> None:

@@ -22,22 +22,13 @@ from tailpipe.errors import SparkError
 from tailpipe.frozen import frozen
 from tailpipe.kernel.delivery import Depots
 from tailpipe.spark.cluster import count_executors, limited_wait
-from tailpipe.spark.jobs import told
+from tailpipe.spark.jobs import job_failure
 from tailpipe.spark.probe import GROUP, PACKAGES, Software, here, unlike
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-__all__ = [
-    "Probe",
-    "Prober",
-    "check_cluster",
-    "check_hosts",
-    "differences",
-    "memory_limit",
-    "task_memory",
-    "unanswered",
-]
+__all__ = ["Probe", "Prober", "check_cluster", "check_hosts", "differences", "memory_limit", "unanswered"]
 
 _PROBE_SECONDS = 120
 """So long do we try to get an answer of each executor: the Python of a busy host starts slowly."""
@@ -72,6 +63,11 @@ class Probe:
     clock: float = 0
     """Seconds since 1970 when it began to put."""
 
+    @property
+    def software(self) -> Software:
+        """The versions and plugins, as they are compared."""
+        return Software(self.host, tuple(self.versions.items()), tuple(self.plugins.items()))
+
 
 Prober = Callable[[Iterable[int]], list[dict[str, Any]]]
 """The probe as it travels to a host; it answers one task."""
@@ -82,23 +78,25 @@ def check_cluster(
 ) -> None:
     """Check the hosts of a cluster, or raise that it has none after the wait."""
 
-    def ask(prober: Prober) -> list[Probe]:
+    def probe_hosts(prober: Prober) -> list[Probe]:
         with limited_wait(context, wait_seconds):
             return _probe_all(context, prober)
 
-    check_hosts(ask, staging, depots)
+    check_hosts(probe_hosts, staging, depots)
 
 
-def check_hosts(ask: Callable[[Prober], list[Probe]], staging: Path | None, depots: Depots | None = None) -> None:
+def check_hosts(
+    probe_hosts: Callable[[Prober], list[Probe]], staging: Path | None, depots: Depots | None = None
+) -> None:
     """Raise one `SparkError` that names every host that differs, and how.
 
-    Files go into the directory `staging`, if there is one, and into the stores. `ask` returns a probe of each host.
+    Files go into the directory `staging`, if there is one, and into the stores. `probe_hosts` probes each host.
     """
     tag, depots = uuid.uuid4().hex, depots or {}
     pickled = {name: pickle.dumps(depot) for name, depot in depots.items()}
     with _sign(staging) as sign:
-        probes = ask(_prober(str(sign or ""), PACKAGES, GROUP, tag, pickled))
-        found = differences(_own(), probes)
+        probes = probe_hosts(_prober(str(sign or ""), PACKAGES, GROUP, tag, pickled))
+        found = differences(here(), probes)
         hint = _SOFTWARE
         unseen = [f"{one.host}: {why}" for one in probes if sign and not one.disk and (why := _unseen(sign, one))]
         if unseen or any(one.disk for one in probes):
@@ -126,7 +124,7 @@ def _sign(staging: Path | None) -> Iterator[Path | None]:
 
 
 def _store_problems(tag: str, depots: Depots, probes: Iterable[Probe]) -> Iterator[str]:
-    """What keeps hosts from using stores; hosts that lack software were not asked."""
+    """Why hosts cannot use stores; hosts that lack software are not checked."""
     for name, depot in depots.items():
         listed = depot.take_signs(tag)
         for probe in probes:
@@ -142,29 +140,14 @@ def _store_problems(tag: str, depots: Depots, probes: Iterable[Probe]) -> Iterat
                     yield f"the clock of {probe.host} is {abs(ahead):,.0f} s {which} that of {depot}"
 
 
-def differences(own: Probe, probes: Iterable[Probe]) -> list[str]:
+def differences(own: Software, probes: Iterable[Probe]) -> list[str]:
     """What the hosts have that the driver has not, or otherwise, or not at all."""
-    found: dict[str, None] = {}
-    for probe in probes:
-        for has in unlike(_software(own), _software(probe)):
-            found[f"{probe.host} {has}"] = None
-        if probe.disk:
-            found[f"{probe.host} {probe.disk}"] = None
-    return list(found)
-
-
-def _software(probe: Probe) -> Software:
-    return Software(probe.host, tuple(probe.versions.items()), tuple(probe.plugins.items()))
-
-
-def task_memory(context: SparkContext) -> str:
-    """The memory limit of a task on this cluster, as it is now."""
-    cores = context.defaultParallelism // max(1, count_executors(context))
-    return memory_limit(dict(context.getConf().getAll()), cores)
+    found = (f"{probe.host} {has}" for probe in probes for has in (*unlike(own, probe.software), probe.disk) if has)
+    return list(dict.fromkeys(found))
 
 
 def memory_limit(conf: Mapping[str, str], cores: int) -> str:
-    """DuckDB's share of what an executor may use beside its heap, for each task that runs there at once."""
+    """DuckDB's share of an executor's memory outside its heap, for each task that runs there at once."""
     heap = _bytes(conf.get("spark.executor.memory", "1g"), "b")
     given = conf.get("spark.executor.memoryOverhead")
     overhead = _bytes(given, "m") if given else max(384 * _UNITS["m"], heap // 10)
@@ -175,11 +158,6 @@ def memory_limit(conf: Mapping[str, str], cores: int) -> str:
 def _bytes(text: str, unit: str) -> int:
     match = re.fullmatch(r"(\d+)\s*([bkmgt]?)b?", text.strip().lower())
     return int(match[1]) * _UNITS[match[2] or unit] if match else 0
-
-
-def _own() -> Probe:
-    software = here()
-    return Probe(software.host, 0, dict(software.versions), dict(software.plugins))
 
 
 def _unseen(sign: Path, probe: Probe) -> str:
@@ -195,14 +173,17 @@ def _unseen(sign: Path, probe: Probe) -> str:
 
 def _probe_all(context: SparkContext, prober: Prober) -> list[Probe]:
     """A probe of each executor: as many tasks as it takes, for Spark does not place one on each."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
     probes: dict[tuple[str, int], Probe] = {}
     end = time.monotonic() + _PROBE_SECONDS
     while not probes or (len(probes) < count_executors(context) and time.monotonic() < end):
         count = max(2, context.defaultParallelism * 2)
         try:
             answers = context.parallelize(range(count), count).mapPartitions(prober).collect()
-        except Exception as error:  # whatever keeps a host from answering is what we look for
-            raise unanswered(error, told(error).message, context.pythonExec) from error
+        except (Py4JError, PySparkException, OSError, RuntimeError) as error:
+            raise unanswered(error, job_failure(error).message, context.pythonExec) from error
         for answer in answers:
             probe = Probe(**answer)
             probes[probe.host, probe.executor] = probe

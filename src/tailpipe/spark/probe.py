@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import platform
-from collections.abc import Mapping
 
 from tailpipe.frozen import frozen
 
@@ -35,16 +34,10 @@ def here() -> Software:
 
 def unlike(own: Software, other: Software) -> list[str]:
     """What another host has otherwise, or not at all."""
-    return [
-        *_unlike("", dict(own.versions), dict(other.versions)),
-        *_unlike("plugin ", dict(own.plugins), dict(other.plugins)),
-    ]
-
-
-def _unlike(kind: str, here: Mapping[str, str], there: Mapping[str, str]) -> list[str]:
     found = []
-    for name, version in here.items():
-        other = there.get(name)
-        if other != version:
-            found.append(f"has {kind}{name} {other}, not {version}" if other else f"lacks {kind}{name} {version}")
+    for kind, here, there in (("", own.versions, other.versions), ("plugin ", own.plugins, other.plugins)):
+        for name, version in here:
+            given = dict(there).get(name)
+            if given != version:
+                found.append(f"has {kind}{name} {given}, not {version}" if given else f"lacks {kind}{name} {version}")
     return found

@@ -11,9 +11,8 @@ from tailpipe.errors import SparkError
 from tailpipe.kernel.plan import plan_task
 from tailpipe.kernel.run import TaskRun, with_years
 from tailpipe.kernel.task import Task
-from tailpipe.model.types import stored_type
+from tailpipe.spark.tables import null_row
 from tailpipe.sql.connection import connect
-from tailpipe.sql.quoting import quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -105,5 +104,4 @@ def _schema(task: Task) -> pa.Schema:
     """The Arrow types of the files' columns."""
     with connect(task.limits.memory) as connection:
         columns = plan_task(task, connection).shape.columns
-        items = ", ".join(f"NULL::{stored_type(kind)} AS {quoted(name)}" for name, kind in columns.items())
-        return connection.execute(f"SELECT {items}").to_arrow_table().schema
+        return connection.execute(null_row(columns)).to_arrow_table().schema

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from tailpipe.errors import SparkError
 from tailpipe.frozen import frozen
 from tailpipe.spark.archive import ClassArchive
 from tailpipe.spark.cluster import check_master
-from tailpipe.spark.conf import JAVA_OPTIONS, PROTECTION, is_local, spark_conf
+from tailpipe.spark.conf import JAVA_OPTIONS, is_local, spark_conf
 from tailpipe.spark.daemon import TASKS_ONLY
 from tailpipe.spark.gateway import Launch, connect, is_plain, java_command, launch, spark_home
 from tailpipe.spark.java import check_user, find_java
@@ -38,17 +39,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = [
-    "PROTECTION",
     "Starter",
     "end_java",
     "is_alive",
-    "is_local",
     "is_running",
-    "java_process",
     "leave_context",
     "open_context",
     "session_of",
-    "spark_conf",
     "stop_context",
 ]
 
@@ -84,41 +81,28 @@ class _Setup:
     """Whether Java is started here and not by Spark's scripts."""
 
 
+@dataclass
 class Starter:
     """Starts Spark as `open_context` says; its Java can be started ahead, while there is other work to do.
 
-    If it `is_for_tasks`, nobody uses it for DataFrames with functions of their own. If it `is_lean`, no row enters the
+    If it `is_for_tasks`, no DataFrames with functions of a user run on it. If it `is_lean`, no row enters the
     heap of an executor.
     """
 
-    def __init__(
-        self,
-        settings: SparkSettings,
-        *,
-        cache: Path,
-        log: Path,
-        env: Mapping[str, str] | None = None,
-        java_options: str | None = None,
-        is_for_tasks: bool = False,
-        is_lean: bool = False,
-    ) -> None:
-        self._settings = settings
-        self._cache = cache
-        self._log = log
-        self._env = env
-        self._java_options = java_options
-        self._is_for_tasks = is_for_tasks
-        self._is_lean = is_lean
-        self._ahead: tuple[_Setup, Launch] | None = None
-        self.archive: ClassArchive | None = None
-        """The class archive for the Java that was started last, if it was started here and may use one."""
+    settings: SparkSettings
+    cache: Path
+    log: Path
+    env: Mapping[str, str] | None = None
+    java_options: str | None = None
+    is_for_tasks: bool = False
+    is_lean: bool = False
+    archive: ClassArchive | None = field(default=None, init=False)
+    """The class archive for the Java that was started last, if it was started here and may use one."""
+    _ahead: tuple[_Setup, Launch] | None = field(default=None, init=False)
 
     def prepare(self) -> None:
-        """Start Java, if Spark is to run on this machine in a Java of its own, and do not wait for it.
-
-        What goes wrong is left to `open`, which reports it.
-        """
-        if self._ahead is not None or _has_java() or not is_local(self._settings.master):
+        """Start Java without waiting, if Spark will run in its own Java on this machine; `open` reports what fails."""
+        if self._ahead is not None or _has_java() or not is_local(self.settings.master):
             return
         with interrupts_held() as held, contextlib.suppress(SparkError, OSError):
             setup = self._set_up()
@@ -130,11 +114,11 @@ class Starter:
 
     @property
     def is_ahead(self) -> bool:
-        """Whether a Java was started ahead that nobody has used."""
+        """Whether a Java was started ahead and is not used yet."""
         return self._ahead is not None
 
     def cancel(self) -> None:
-        """End a Java that was started ahead and that nobody has used."""
+        """End a Java that was started ahead and is not used."""
         if self._ahead is not None:
             (setup, started), self._ahead = self._ahead, None
             started.cancel()
@@ -151,8 +135,8 @@ class Starter:
             return SparkContext.getOrCreate()
         (setup, started), self._ahead = self._ahead or (self._set_up(), None), None
         self.archive = setup.archive if setup.is_direct else None
-        log_to(self._log)
-        with environment(setup.variables), output_to(self._log), interrupts_held() as held:
+        log_to(self.log)
+        with environment(setup.variables), output_to(self.log), interrupts_held() as held:
             context = self._start(setup, started)
         vars(context._gateway)["scratch"] = setup.scratch
         vars(context._gateway)["has_event_log"] = setup.conf.get("spark.eventLog.enabled") == "true"
@@ -170,48 +154,48 @@ class Starter:
         try:
             try:
                 started = started or (self._launched(setup) if is_direct else None)
-                return _context(setup.conf, used or self._java_options or "", started)
+                return _context(setup.conf, used or self.java_options or "", started)
             except SparkError:
                 is_answer = not is_direct or (started is not None and started.process.poll() is None)
                 if started is not None:
                     started.cancel()
                 if is_answer and not used:  # Spark refuses its settings: it would do so again
                     raise
-                context = _context(setup.conf, self._java_options or "")
+                context = _context(setup.conf, self.java_options or "")
         except SparkError as error:
-            raise SparkError(error.message, hint=f"its own words are in {self._log}") from error
+            raise SparkError(error.message, hint=f"its own words are in {self.log}") from error
         if setup.archive is not None and used:
             setup.archive.drop()
         return context
 
     def _set_up(self) -> _Setup:
-        settings, env = self._settings, os.environ if self._env is None else self._env
+        settings, env = self.settings, os.environ if self.env is None else self.env
         check_user(os.geteuid())
         check_master(settings.master)
-        cache = writable_cache(self._cache)
-        self._log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        cache = writable_cache(self.cache)
+        self.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         scratch = _scratch_of_java() or make_scratch(cache / "spark").path
-        log4j = write_log4j(self._log)
-        conf = spark_conf(settings, scratch=scratch, log4j=log4j, is_lean=self._is_lean)
+        log4j = write_log4j(self.log)
+        conf = spark_conf(settings, scratch=scratch, log4j=log4j, is_lean=self.is_lean)
         if settings.archive and not is_local(settings.master):
             from tailpipe.spark.shipping import shipping_conf  # late, because few collections ship anything
 
             conf = {**shipping_conf(cache), **conf}
-        variables = _variables(conf, env, cache) | {TASKS_ONLY: "1" if self._is_for_tasks else None}
+        variables = _variables(conf, env, cache) | {TASKS_ONLY: "1" if self.is_for_tasks else None}
         is_direct = is_local(settings.master) and is_plain(settings, env, spark_home())
-        has_archive = self._java_options is None and settings.class_archive and is_local(settings.master)
+        has_archive = self.java_options is None and settings.class_archive and is_local(settings.master)
         java_home = Path(str(variables["JAVA_HOME"]))
         archive = ClassArchive.of(java_home, cache, is_direct=is_direct) if has_archive else None
         return _Setup(conf, variables, scratch, archive, is_direct)
 
     def _launched(self, setup: _Setup) -> Launch:
         used = setup.archive.use if setup.archive else ""
-        options = f"{setup.conf[JAVA_OPTIONS]} {used or self._java_options or ''}"
+        options = f"{setup.conf[JAVA_OPTIONS]} {used or self.java_options or ''}"
         home = spark_home()
         command = java_command(
             Path(str(setup.variables["JAVA_HOME"])), home, setup.conf["spark.driver.memory"], options
         )
-        return launch(command, log=self._log, scratch=setup.scratch, variables=setup.variables, home=home)
+        return launch(command, log=self.log, scratch=setup.scratch, variables=setup.variables, home=home)
 
 
 def _context(conf: Mapping[str, str], java_options: str, started: Launch | None = None) -> SparkContext:
@@ -230,7 +214,8 @@ def _context(conf: Mapping[str, str], java_options: str, started: Launch | None 
         return SparkContext.getOrCreate(made)
     except Exception as error:
         _forget_gateway()
-        raise SparkError(f"Spark did not start: {_first_line(error)}") from error
+        lines = str(error).strip().splitlines()
+        raise SparkError(f"Spark did not start: {lines[0] if lines else type(error).__name__}") from error
 
 
 def _convert_numpy(gateway: JavaGateway, *, is_wanted: bool) -> None:
@@ -274,7 +259,7 @@ def end_java(context: SparkContext) -> None:
     stop_context(context)
     if process is not None:
         with contextlib.suppress(OSError):
-            process.stdin.close()  # it goes when nobody can talk to it any more
+            process.stdin.close()  # it ends when its input does
         process.wait()
     _forget_gateway()
 
@@ -293,17 +278,13 @@ def leave_context(context: SparkContext) -> None:
     if facts.get("has_event_log"):
         stop_context(context)
     else:
-        vars(context._accumulatorServer)["handle_error"] = _no_error  # that the JVM goes is no surprise
+        vars(context._accumulatorServer)["handle_error"] = lambda *_: None  # it would report that the JVM is gone
     process.kill()
     process.wait()
     scratch: Path | None = facts.get("scratch")
     _forget_gateway()
     if scratch is not None:
         shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _no_error(*_: object) -> None:
-    """Nothing is wrong."""
 
 
 def is_running() -> bool:
@@ -313,7 +294,7 @@ def is_running() -> bool:
 
 
 def is_alive(context: SparkContext, *, after: float = 0) -> bool:
-    """Whether the Java process of Spark is there after so many seconds; if somebody else started it, it is."""
+    """Whether Spark's Java process still runs after so many seconds; true if another program started it."""
     process = getattr(context._gateway, "proc", None)
     if process is None:
         return True
@@ -324,14 +305,8 @@ def is_alive(context: SparkContext, *, after: float = 0) -> bool:
     return False
 
 
-def java_process(context: SparkContext) -> int | None:
-    """The number of Spark's Java process; None if somebody else started it."""
-    process = getattr(context._gateway, "proc", None)
-    return None if process is None else int(process.pid)
-
-
 def _forget_gateway() -> None:
-    """PySpark would go on asking the process that is gone, for as long as this one lives."""
+    """Forget the Java process that is gone, which PySpark would use for as long as this process lives."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -367,7 +342,7 @@ def _variables(conf: Mapping[str, str], env: Mapping[str, str], cache: Path) -> 
         "PYSPARK_PYTHON": python or sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "PYTHONSAFEPATH": "1",  # a worker imports nothing from the directory that someone happens to be in
-        # Another Spark, or one that is asked from afar, would not fit the package that is imported here.
+        # Another Spark, or one of Spark Connect, would not fit the package that is imported here.
         "SPARK_HOME": None,
         "SPARK_REMOTE": None,
     }
@@ -376,7 +351,3 @@ def _variables(conf: Mapping[str, str], env: Mapping[str, str], cache: Path) -> 
     if is_local(conf["spark.master"]):
         found |= {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": None}
     return found
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,6 +1,6 @@
 """Ship this Python environment to the hosts of a cluster: tailpipe, its plugins and what they need, in one archive.
 
-Spark unpacks it beside each executor. It holds neither Spark nor Java, which a cluster has, and no interpreter: the
+Spark unpacks it next to each executor. It holds neither Spark nor Java, which a cluster has, and no interpreter: the
 hosts need the same Python under the same path.
 """
 

@@ -22,6 +22,7 @@ __all__ = [
     "may_write",
     "output_to",
     "writable_cache",
+    "write_if_changed",
     "write_log4j",
 ]
 
@@ -56,25 +57,30 @@ def writable_cache(cache: Path) -> Path:
     other = Path(tempfile.gettempdir(), f"tailpipe-{os.geteuid()}")
     other.mkdir(mode=0o700, exist_ok=True)
     if other.stat().st_uid != os.geteuid() or other.is_symlink():
-        return Path(tempfile.mkdtemp(prefix="tailpipe-"))  # somebody else has taken the name
+        return Path(tempfile.mkdtemp(prefix="tailpipe-"))  # another user has taken the name
     return other
 
 
 def write_log4j(log: Path) -> Path:
-    """The settings of Spark's logger, beside the log: each workspace has its own."""
+    """Write the settings of Spark's logger next to the log: each workspace has its own."""
     path = log.with_name("log4j2.properties")
     name = "".join(one if one.isascii() else f"\\u{ord(one):04x}" for one in str(log).replace("\\", "\\\\"))
-    text = _LOG4J.format(log=name)
-    if not path.exists() or path.read_text() != text:
-        draft = path.with_name(f"{path.name}.{os.getpid()}")
-        draft.write_text(text)
-        draft.chmod(0o600)
-        draft.rename(path)
+    write_if_changed(path, _LOG4J.format(log=name), 0o600)
     return path
 
 
+def write_if_changed(path: Path, text: str, mode: int) -> None:
+    """Write a file unless it has this text already; another process may be using this very file."""
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = path.with_name(f"{path.name}.{os.getpid()}")
+        draft.write_text(text)
+        draft.chmod(mode)
+        draft.rename(path)
+
+
 class _LogFile(logging.FileHandler):
-    """A handler of ours, which may be taken away again; others that a logger has are somebody else's."""
+    """A handler of ours, which may be removed again; other handlers of a logger are not ours."""
 
 
 def log_to(log: Path) -> None:
@@ -93,7 +99,7 @@ def log_to(log: Path) -> None:
         logger.addHandler(handler)
     logging.getLogger().addFilter(_is_not_of_py4j)
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
-        PySparkLogger.getLogger(name).disabled = True  # they tell every failure, which is raised as well
+        PySparkLogger.getLogger(name).disabled = True  # they log every failure, which is raised as well
 
 
 def log_error(*_: object) -> None:
@@ -102,7 +108,7 @@ def log_error(*_: object) -> None:
 
 
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:
-    """Lead aside what py4j logs in nobody's name, tracebacks among it."""
+    """Send to the log of py4j what it logs by the root logger, tracebacks among it."""
     if Path(record.pathname).parent.name != "py4j":
         return True
     logging.getLogger("py4j").handle(record)

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from tailpipe.kernel.delivery import Depots
 
-__all__ = ["FileSet", "table_frame"]
+__all__ = ["FileSet", "null_row", "table_frame"]
 
 
 @frozen
 class FileSet:
-    """Live files with the same columns, and what these are stored as; without paths they tell types alone."""
+    """Live files with the same columns, and what these are stored as; without paths it declares types alone."""
 
     columns: Mapping[str, str]
     paths: Sequence[str]
@@ -47,11 +47,7 @@ def table_frame(
 
 
 def _selected(
-    spark: SparkSession,
-    columns: Iterable[str],
-    types: Mapping[str, DataType],
-    files: FileSet,
-    depots: Depots | None,
+    spark: SparkSession, columns: Iterable[str], types: Mapping[str, DataType], files: FileSet, depots: Depots | None
 ) -> DataFrame:
     from pyspark.sql import functions
 
@@ -80,11 +76,7 @@ def _types(columns: Mapping[str, str], sets: Sequence[FileSet]) -> dict[str, Dat
 
     known = {name.lower() for one in sets for name in one.columns}
     missing = {name: stored_type(shown) for name, shown in columns.items() if name.lower() not in known}
-    rows = [
-        "SELECT " + ", ".join(f"NULL::{stored_type(kind)} AS {quoted(name)}" for name, kind in one.items())
-        for one in (*(one.columns for one in sets), missing)
-        if one
-    ]
+    rows = [null_row(one) for one in (*(one.columns for one in sets), missing) if one]
     with connect() as connection:
         schema = connection.execute(" UNION ALL BY NAME ".join(rows)).to_arrow_table().schema
     found = {field.name.lower(): from_arrow_type(_signed(field.type), prefer_timestamp_ntz=True) for field in schema}
@@ -95,10 +87,14 @@ def _arrow_schema(columns: Mapping[str, str]) -> pa.Schema:
     """The types of columns of a file, as Spark can hold them."""
     import pyarrow as pa
 
-    items = ", ".join(f"NULL::{stored_type(kind)} AS {quoted(name)}" for name, kind in columns.items())
     with connect() as connection:
-        schema = connection.execute(f"SELECT {items}").to_arrow_table().schema
+        schema = connection.execute(null_row(columns)).to_arrow_table().schema
     return pa.schema([(field.name, _signed(field.type)) for field in schema])
+
+
+def null_row(columns: Mapping[str, str]) -> str:
+    """SQL for a row of nulls in the stored types of these columns."""
+    return "SELECT " + ", ".join(f"NULL::{stored_type(kind)} AS {quoted(name)}" for name, kind in columns.items())
 
 
 def _signed(kind: pa.DataType) -> pa.DataType:

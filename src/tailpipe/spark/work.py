@@ -7,7 +7,7 @@ import pickle
 import tempfile
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ _CHECKED: set[Software] = set()
 
 @frozen
 class Around:
-    """What tasks of a job have in common beside their work.
+    """What the tasks of a job share: stores, the limit of memory, and the software of the driver.
 
     `software` is that of the driver, if a host may differ from it: one that has joined the cluster after the preflight
     is checked by its first task.
@@ -38,7 +38,7 @@ class Around:
 
     memory: str | None = None
     """DuckDB's limit for a task."""
-    depots: Depots | None = None
+    stores: Depots = field(default_factory=dict, hash=False)
     software: Software | None = None
 
     def check(self) -> None:
@@ -48,11 +48,6 @@ class Around:
         if found := unlike(self.software, own := here()):
             raise SparkError(f"{own.host} is not ready: {'; '.join(found)}")
         _CHECKED.add(self.software)
-
-    @property
-    def stores(self) -> Depots:
-        """The stores that tasks use."""
-        return self.depots or {}
 
 
 def run(templates: Sequence[Task], around: Around, payload: bytes, attempt: Attempt) -> bytes:
@@ -115,7 +110,7 @@ def print_parts(sources: Sequence[Source], around: Around, payload: bytes, _: At
 
 
 def parted(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], list[bytes]]:
-    """What tasks have in common, which travels with the work, and what tells them apart, which travels as rows."""
+    """Split tasks into what they share, which travels with the work, and the rest, which travels as rows."""
     templates: dict[int, Task] = {}
     sources: dict[int, list[Source]] = {}
     payloads = []
@@ -138,10 +133,7 @@ def parted(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], list[bytes]]:
 
 
 def _unpacked(templates: Sequence[Task], payload: bytes) -> Task:
-    """A task of what tasks have in common, which travels once, and of what it has alone.
-
-    Templates hold the sources, credentials among them, as shares without artifacts; rows name those by number.
-    """
+    """Restore a task that `parted` has split: rows name the sources, which templates hold as shares, by number."""
     number, shares = pickle.loads(payload)  # noqa: S301
     template: Task = templates[number]
     made = []
@@ -159,7 +151,7 @@ def _of_attempt(staging: Staging, attempt: Attempt) -> Staging:
 
 
 def _scratch(attempt: Attempt) -> Path:
-    """A private directory on the worker's local disk; whoever uses it makes and removes it."""
+    """The path of a private directory on the worker's local disk; its user creates and removes it."""
     return Path(_local(), f"tailpipe-task-{attempt}-{uuid.uuid4().hex}")
 
 

@@ -154,6 +154,6 @@ class InProcessEngine:
                 return attempt()
             except Exception as error:
                 if not left:
-                    said = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
-                    raise SparkError(f"a job failed: {said}: {str(error).partition(chr(10))[0]}") from error
+                    kind = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
+                    raise SparkError(f"a job failed: {kind}: {str(error).partition(chr(10))[0]}") from error
         raise AssertionError

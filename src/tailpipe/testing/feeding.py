@@ -68,7 +68,9 @@ def sample_problems(what: str, table: Table, path: Path, expected: Path) -> Iter
     found = [{key: value for key, value in row.items() if value is not None and key not in OMITTED} for row in rows]
     if trial.error is not None:
         yield f"{what}: {trial.error}"
-    yield from _differences(what, _with_json(table, _plain(found)), _with_json(table, _lines(expected)))
+    given = [json.loads(line) for line in expected.read_text(encoding="utf-8").splitlines() if line.strip()]
+    plain = json.loads(json.dumps(found, default=_text))
+    yield from _differences(what, _with_json(table, plain), _with_json(table, given))
 
 
 def _with_json(table: Table, rows: list[Any]) -> list[Any]:
@@ -133,18 +135,10 @@ def _tried(table: Table, uri: str, content: bytes) -> Trial:
     return try_task(Task.of(f"{table.name}.test", table, source, table.format, (Reading(artifact, uri),), NOW), _ROWS)
 
 
-def _plain(value: Any) -> Any:
-    return json.loads(json.dumps(value, default=_text))
-
-
 def _text(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     return value.isoformat() if isinstance(value, datetime | date) else str(value)
-
-
-def _lines(path: Path) -> list[Any]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
 def _differences(what: str, found: list[Any], expected: list[Any]) -> Iterator[str]:

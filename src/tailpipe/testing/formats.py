@@ -69,7 +69,8 @@ def check_format(
 
 def format_problems(plugin: Plugin) -> Iterator[str]:
     """Have each format that needs no options read what no format expects; it must reject that, not fail."""
-    formats = [declared() for declared in plugin.loaded("format") if not _required(declared)]
+    declared = plugin.loaded("format")
+    formats = [one() for one in declared if not any(option.is_required for option in options_of(one).values())]
     for format in (*formats, *plugin.loaded("preset")):
         for what, data in garbage().items():
             try:
@@ -78,7 +79,3 @@ def format_problems(plugin: Plugin) -> Iterator[str]:
                 kind = "" if isinstance(error, TailpipeError) else f"{type(error).__name__}: "
                 yield f"{format.address}: fails on {what}: {kind}{error}"
                 break
-
-
-def _required(declared: type[Any]) -> bool:
-    return any(option.is_required for option in options_of(declared).values())

@@ -23,7 +23,7 @@ class Memory(Source):
     content: bytes = fact("What the artifact holds.", default=b"")
 
     def artifacts(self, window: Window) -> Iterator[Artifact]:  # noqa: ARG002
-        """Nothing: whoever makes it knows its artifact."""
+        """List nothing: tests create the artifact themselves."""
         return iter(())
 
     def open(self, artifact: Artifact) -> BinaryIO:  # noqa: ARG002

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from tailpipe.config.packs import read_pack
@@ -44,7 +44,8 @@ def _sample_problems(folder: Path, registry: Registry, tables: list[str]) -> Ite
     for path, name in zip(expected, cases, strict=True):
         table = name.partition(".")[0]
         logs = [one for one in samples.glob(f"{name}.*") if not one.name.endswith((_EXPECTED, _QUERIES))]
-        logs = [one for one in logs if _case(one.name, cases) == name]
+        longer = tuple(f"{case}." for case in cases if case.startswith(f"{name}."))  # they have these logs
+        logs = [one for one in logs if not one.name.startswith(longer)]
         if table not in tables or len(logs) != 1:
             what = f'there is no table "{table}"' if table not in tables else f"one log {name}.EXTENSION is expected"
             yield f"samples/{path.name}: {what}"
@@ -52,8 +53,3 @@ def _sample_problems(folder: Path, registry: Registry, tables: list[str]) -> Ite
         yield from sample_problems(f"samples/{logs[0].name}", registry.tables[table], logs[0], path)
     covered = {path.name.partition(".")[0] for path in expected}
     yield from (f'table "{name}": there is no sample samples/{name}.log' for name in tables if name not in covered)
-
-
-def _case(log: str, cases: Iterable[str]) -> str:
-    """The case of a log: the longest that its name begins with."""
-    return max((case for case in cases if log.startswith(f"{case}.")), key=len, default="")

@@ -21,7 +21,7 @@ from typing import Any
 
 from tailpipe.detect import trial
 from tailpipe.detect.evaluate import evaluate
-from tailpipe.detect.jail import Jail
+from tailpipe.detect.jail import open_jail
 from tailpipe.detect.sigma import load_sigma
 from tailpipe.errors import UsageError
 from tailpipe.model.detection import NEW_ROWS, SigmaRules
@@ -94,7 +94,7 @@ def differences(events: Sequence[Event], rules: Sequence[str]) -> tuple[list[str
     if said:
         raise UsageError("\n".join(said))
     text = json.dumps({"Records": list(events)})
-    with Jail([], {TABLE.name: TABLE}, detections.values()) as jail:
+    with open_jail([], {TABLE.name: TABLE}, detections.values()) as jail:
         rows = trial._rows(text, TABLE, REGISTRY.sources["file"], datetime.now(UTC))
         trial._show(jail, TABLE, [{**row, "tp_id": str(number)} for number, row in enumerate(rows)])
         results = evaluate(jail, list(detections.values()), ["event_name"], lambda *_: NEW_ROWS, {})

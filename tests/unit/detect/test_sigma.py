@@ -14,7 +14,7 @@ import pytest
 
 from tailpipe.detect import trial
 from tailpipe.detect.evaluate import evaluate
-from tailpipe.detect.jail import Jail
+from tailpipe.detect.jail import open_jail
 from tailpipe.detect.sigma import load_sigma
 from tailpipe.model.detection import NEW_ROWS, SigmaRules
 from tailpipe.plugin.registry import Registry
@@ -122,7 +122,7 @@ def test_every_rule_finds_what_an_independent_evaluator_finds(tmp_path: Path) ->
     assert said == []
     raw = events(150)
     text = json.dumps({"Records": raw})
-    with Jail([], {TABLE.name: TABLE}, detections.values()) as jail:
+    with open_jail([], {TABLE.name: TABLE}, detections.values()) as jail:
         rows = trial._rows(text, TABLE, REGISTRY.sources["file"], datetime.now(UTC))
         trial._show(jail, TABLE, [{**row, "tp_id": str(number)} for number, row in enumerate(rows)])
         results = evaluate(jail, list(detections.values()), ["event_name"], lambda *_: NEW_ROWS, {})

@@ -13,7 +13,7 @@ import pytest
 
 from tailpipe.detect import trial
 from tailpipe.detect.evaluate import evaluate
-from tailpipe.detect.jail import Jail
+from tailpipe.detect.jail import Jail, open_jail
 from tailpipe.detect.past import Known, new_hits
 from tailpipe.model.detection import NEW_ROWS, Detection
 from tests.unit.detect import sigma_oracle
@@ -157,7 +157,7 @@ def test_a_correlation_finds_the_episodes_of_the_reference(tmp_path: Path, case:
     assert said == []
     (one,) = (one for one in detections.values() if one.is_counting)
     total = 0
-    with Jail([], {TABLE.name: TABLE}, [one]) as jail:
+    with open_jail([], {TABLE.name: TABLE}, [one]) as jail:
         for seed in seeds:
             events = made(seed, 60)
             parsed = trial._rows(json.dumps({"Records": events}), TABLE, REGISTRY.sources["file"], datetime.now(UTC))
@@ -191,7 +191,7 @@ def test_an_alias_groups_rows_by_the_field_of_the_rule_that_they_meet(tmp_path: 
         {"eventName": "CreateUser", "userIdentity": {"userName": "x"}, "requestParameters": {"userName": "anna"}},
     ]
     text = json.dumps({"Records": [{"eventTime": "2024-01-01T00:00:00Z", **event} for event in events]})
-    with Jail([], {TABLE.name: TABLE}, [one]) as jail:
+    with open_jail([], {TABLE.name: TABLE}, [one]) as jail:
         rows = trial._rows(text, TABLE, REGISTRY.sources["file"], datetime.now(UTC))
         assert runs(jail, one, [range(3)], rows) == [("anna", START)]
         assert runs(jail, one, [range(2)], rows) == []
