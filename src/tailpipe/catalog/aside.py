@@ -1,4 +1,4 @@
-"""Set aside: what a repair takes out and cannot prove to be worthless is moved, never deleted."""
+"""Set files aside: a repair moves files that may be the last copy of rows, and never deletes them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def is_copy(database: Database, public: Path, stored: Path) -> bool:
 
 
 def free_name(tree: LocalTree, path: Path) -> Path:
-    """The path, or one beside it if something of that name is there."""
+    """The path, or if that exists, one next to it with a number."""
     free, number = path, 1
     while tree.is_taken(free):
         free, number = path.with_name(f"{path.name}.{number}"), number + 1

@@ -19,7 +19,7 @@ __all__ = ["Deletion", "delete", "preview"]
 
 @frozen
 class Deletion:
-    """What a deletion would take away."""
+    """What a deletion would remove."""
 
     partition: str
     files: int
@@ -39,8 +39,9 @@ class _Doomed:
     size: int
 
 
-def preview(connection: sqlite3.Connection, partition: str, partition_id: int, days: DaySet) -> Deletion:
-    """What `delete` of these days would do, for the question that is asked before."""
+def preview(connection: sqlite3.Connection, partition: str, days: DaySet) -> Deletion:
+    """What a deletion of these days would remove, for the confirmation before it."""
+    (partition_id,) = connection.execute("SELECT id FROM partitions WHERE name = ?", (partition,)).fetchone()
     found = _doomed(connection, partition_id, days)
     doomed = [one for one in found if one.tp_date]
     return Deletion(

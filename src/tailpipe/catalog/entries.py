@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
 
-from tailpipe.catalog.frontier import derived_of
 from tailpipe.catalog.manifest_record import ImageRow, Loss, Manifest
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Coverage, DaySet, Known, Operation, parse_operation
@@ -49,7 +48,7 @@ def _plain(value: Any) -> Any:
 
 
 def _plain_artifact(one: StagedArtifact) -> dict[str, Any]:
-    """The same for an artifact, without a look at each of its facts: a Day may have thousands of them."""
+    """An artifact as a dictionary, written out for speed: a Day may have thousands of them."""
     entry, extra = one.entry, one.extra
     written = {
         **vars(entry),
@@ -71,7 +70,7 @@ def _plain_artifact(one: StagedArtifact) -> dict[str, Any]:
 
 
 def from_plain(whole: Mapping[str, Any]) -> Manifest:
-    """The manifest that a dictionary says, also one of the first format."""
+    """The manifest in a dictionary, also one of the first format."""
     known, extra = _split(Manifest, whole)
     return Manifest(
         **{
@@ -95,7 +94,7 @@ def from_plain(whole: Mapping[str, Any]) -> Manifest:
 
 
 def _split(kind: type[Any], one: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What this version knows of an entry, and the rest."""
+    """The facts of an entry that this version knows, and the rest."""
     names = kind.__dataclass_fields__.keys()
     if one.keys() <= names and "extra" not in one:
         return dict(one), {}  # as almost all of them
@@ -151,8 +150,8 @@ def _changes(written: Any) -> list[tuple[str, Operation]]:
 
 def _coverage(one: Mapping[str, str | None]) -> Coverage:
     known = Coverage.parse({name: text for name, text in one.items() if text}, one.get("frontier"))
-    # Before there was a frontier, none was written.
-    return known if "frontier" in one else dataclasses.replace(known, frontier=derived_of(known))
+    # Before there was a frontier, none was written: nothing is known but the days.
+    return known if "frontier" in one else dataclasses.replace(known, frontier=known.known.last)
 
 
 def _moment(text: str | None) -> datetime | None:

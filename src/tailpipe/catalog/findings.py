@@ -111,7 +111,7 @@ def unmounted(database: Database, partition: str) -> Iterator[Finding]:
 
 
 def stored(database: Database, partition: str, with_checksums: bool) -> Iterator[Finding]:
-    """Live files that are not there any more, or not as they were."""
+    """Live files that are missing or altered."""
     is_there = "there" if has_column(database.connection, "files", "there") else "0"
     rows = database.connection.execute(
         f"SELECT path, unit, rows, bytes, sha256, {is_there} FROM files JOIN partitions p ON p.id = partition_id"  # noqa: S608
@@ -166,7 +166,7 @@ def lost(database: Database, partition: str) -> Iterator[Finding]:
 
 
 def hive(database: Database, partition: str, with_checksums: bool) -> Iterator[Finding]:
-    """Links that lack, links that should be gone, and files of others."""
+    """Missing links, stale links, and files of other programs."""
     rows = database.connection.execute(
         "SELECT path, unit, bytes, sha256 FROM files JOIN partitions p ON p.id = partition_id"  # noqa: S608 - ours
         f" WHERE p.name = ? AND state = 'live' AND role = 'data'{here_alone(database.connection)} ORDER BY path",
@@ -224,7 +224,7 @@ def unstored(database: Database, partition: str) -> Iterator[Finding]:
 
 
 def transactions(database: Database, partition: str, with_checksums: bool) -> Iterator[Finding]:
-    """Transactions that are not over, and those that could not be told again; a store records those of other hosts."""
+    """Transactions that are not over or that a rebuild would lose; a store records those of other hosts."""
     number = "number" if has_column(database.connection, "transactions", "number") else "sequence"
     rows = database.connection.execute(
         "SELECT t.name, state, coalesce(unit, kind) FROM transactions t JOIN partitions p ON p.id = t.partition_id"  # noqa: S608

@@ -53,14 +53,14 @@ class Part:
 
 
 def open_live(layout: Layout) -> Snapshot | LargeSnapshot:
-    """What is live in a workspace now; close it. Nothing, if nothing was ever collected."""
+    """The live files of a workspace, to be closed; none if nothing was ever collected."""
     if not is_begun(layout):
         return Snapshot(layout.internal, (), {}, 0)
     return _live(open_database(layout, is_read_only=True))
 
 
 def newer_live(layout: Layout, than: int) -> Snapshot | LargeSnapshot | None:
-    """The same, unless the newest commit still is that of this number."""
+    """The live files of a workspace, as `open_live` has them; None if this is still the newest commit."""
     if not is_begun(layout):
         return None
     database = open_database(layout, is_read_only=True)

@@ -9,6 +9,7 @@ from datetime import date, datetime
 
 from tailpipe.catalog.coverage import load_coverage
 from tailpipe.catalog.database import Database
+from tailpipe.catalog.facts import read_fact
 from tailpipe.catalog.read import PartitionTotals, partitions
 from tailpipe.catalog.run_record import Outcome
 from tailpipe.catalog.runs import is_held
@@ -79,7 +80,7 @@ class Overview:
 def overview(database: Database, with_store: Container[str] = ()) -> list[Overview]:
     """All partitions that ever held something or were tried, by name.
 
-    What is not pushed is told of those that have met a store, and of those `with_store` that have not yet.
+    What is not pushed is reported for those that have met a store, and for those `with_store` that have not yet.
     """
     held = {totals.name: totals for totals in partitions(database)}
     with database.reading() as connection:
@@ -132,8 +133,8 @@ def _store(connection: sqlite3.Connection, partition_id: int, name: str, is_know
         " AND sequence IS NOT NULL AND id NOT IN (SELECT transaction_id FROM pushed)",
         (partition_id,),
     ).fetchone()
-    row = connection.execute("SELECT value FROM facts WHERE name = ?", (f"pushed:{name}",)).fetchone()
-    oldest, newest = (datetime.fromisoformat(moment) if moment else None for moment in (since, row and row[0]))
+    pushed_at = read_fact(connection, f"pushed:{name}")
+    oldest, newest = (datetime.fromisoformat(moment) if moment else None for moment in (since, pushed_at))
     (version,) = connection.execute(
         "SELECT max(version) FROM stores WHERE partition_id = ?", (partition_id,)
     ).fetchone()

@@ -38,9 +38,9 @@ class Repaired:
     healed: int = 0
     set_aside: int = 0
     recorded: int = 0
-    """How many partitions have a new manifest that tells all of them."""
+    """How many partitions have a new manifest with an image of the whole partition."""
     remote: int = 0
-    """How many files count as remote since: this disk has lost them, but the store has them."""
+    """How many files count as remote now: this disk has lost them, but the store has them."""
     lost_units: tuple[tuple[str, str], ...] = ()
     locked: tuple[str, ...] = ()
 
@@ -206,13 +206,11 @@ def _has_other_copy(database: Database, public: Path) -> bool:
 
 
 def _record(writer: Writer, found: Sequence[Finding]) -> int:
-    """Tell all of the partition in one manifest, if others are lost or cannot be read."""
+    """Record the whole partition in one manifest, if others are lost or cannot be read."""
     unrecorded = [one for one in found if one.problem == "unrecorded"]
     if not unrecorded:
         return 0
-    transaction = commit.begin(
-        writer.database, writer.partition, writer.partition_id, writer.epoch, "repair", None, writer.run_id
-    )
+    transaction = commit.begin(writer, "repair", None)
     transaction.record(lambda connection, made: replace(made, image=image.take(connection, writer.partition_id)))
     for one in unrecorded:
         if writer.database.storage.exists(Path(one.path)):

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tailpipe.catalog.database import Database
+from tailpipe.catalog.facts import read_fact, write_fact
 from tailpipe.catalog.run_record import Ended, Outcome, RunFacts, RunRecord, profile_from, profile_text
 from tailpipe.catalog.schema import has_column
 from tailpipe.model.artifact import Accounts
@@ -145,13 +146,12 @@ def prune(database: Database, partitions: Iterable[str], oldest: datetime, *, is
     deleted, day = 0, (database.now() - _PRUNED).isoformat()
     for name in partitions:
         fact = f"pruned:{name}"
-        row = database.connection.execute("SELECT value FROM facts WHERE name = ?", (fact,)).fetchone()
-        if row is not None and row[0] > day and not is_due:
+        if (read_fact(database.connection, fact) or "") > day and not is_due:
             continue
         with database.writing() as connection:
             found = connection.execute("SELECT id FROM partitions WHERE name = ?", (name,)).fetchone()
             deleted += _prune(connection, found[0], oldest.astimezone(UTC).isoformat()) if found else 0
-            connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (fact, database.now().isoformat()))
+            write_fact(connection, fact, database.now().isoformat())
     return deleted
 
 

@@ -1,4 +1,4 @@
-"""Tell a catalog of a transaction that it does not know: from a manifest of its own, or from one that was pulled."""
+"""Enter a transaction in a catalog that does not know it, from its own manifest or from one that was pulled."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ from tailpipe.catalog.fence import fence
 from tailpipe.catalog.hosts import remember_host
 from tailpipe.catalog.manifest_record import Manifest
 
-__all__ = ["forget_begun", "tell"]
+__all__ = ["enter", "forget_begun"]
 
 
 def forget_begun(connection: sqlite3.Connection, manifest: Manifest) -> None:
     """Forget that transactions of a log were begun here: the process that appended them was killed before it knew."""
-    names = [str(row.values["name"]) for row in manifest.image if row.table == "transactions"]
     connection.executemany(
         "DELETE FROM transactions WHERE name = ? AND sequence IS NULL",
-        [(name,) for name in (*names, manifest.transaction)],
+        [(name,) for name in (*manifest.transactions, manifest.transaction)],
     )
 
 
-def tell(
+def enter(
     connection: sqlite3.Connection, manifest: Manifest, *, is_published: bool = True, pushed_by: str | None = None
 ) -> int:
-    """Let the catalog know a transaction; returns its id. The caller holds the SQLite transaction.
+    """Enter a transaction and return its id; the caller holds the SQLite transaction.
 
     A manifest of this workspace keeps its number. One that was `pushed_by` a host to a store gets the next free ones,
-    what names no host in it is of that host, and its files are in the store alone, under the keys that it says.
+    what names no host in it is of that host, and its files are in the store alone, under the keys in it.
 
     If it does not follow from what is known, CommitError or sqlite3.IntegrityError is raised, and the SQLite
     transaction must be rolled back.
@@ -49,7 +48,7 @@ def tell(
         )
         for (host,) in rows.fetchall() if pushed_by is None else ():
             remember_host(connection, host)
-    transaction_id = _enter(connection, manifest, partition_id, is_published, is_pulled=pushed_by is not None)
+    transaction_id = _insert(connection, manifest, partition_id, is_published, is_pulled=pushed_by is not None)
     apply(connection, manifest, partition_id=partition_id, transaction_id=transaction_id)
     fence(connection, manifest, partition_id)
     if pushed_by is not None:
@@ -60,14 +59,14 @@ def tell(
 
 
 def _is_known(connection: sqlite3.Connection, partition_id: int) -> bool:
-    """Whether the catalog has what was before: then an image says nothing new."""
+    """Whether the catalog has earlier transactions of the partition: then an image has nothing new."""
     found = connection.execute(
         "SELECT 1 FROM transactions WHERE partition_id = ? AND sequence IS NOT NULL LIMIT 1", (partition_id,)
     )
     return found.fetchone() is not None
 
 
-def _enter(
+def _insert(
     connection: sqlite3.Connection, manifest: Manifest, partition_id: int, is_published: bool, *, is_pulled: bool
 ) -> int:
     (newest,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM transactions").fetchone()
