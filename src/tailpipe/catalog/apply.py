@@ -44,7 +44,12 @@ def apply(
                 "INSERT INTO cursors VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
                 (partition_id, name, value),
             )
-    _restore(connection, manifest, partition_id)
+    key = (partition_id, str(manifest.unit))
+    lost = connection.execute("SELECT tp_date FROM losses WHERE partition_id = ? AND unit = ?", key).fetchall()
+    connection.executemany(
+        "DELETE FROM losses WHERE partition_id = ? AND unit = ? AND tp_date = ?",
+        [(*key, day) for (day,) in lost if date.fromisoformat(day) in manifest.restores],
+    )
     connection.executemany(
         "INSERT INTO losses VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET reason = excluded.reason",
         [(partition_id, str(loss.unit), loss.tp_date.isoformat(), loss.reason) for loss in manifest.losses],
@@ -95,15 +100,6 @@ def _forget_replaced(
         "UPDATE accounts SET superseded_by = ? WHERE superseded_by IS NULL AND origin = ? AND generation = ?"
         " AND transaction_id IN (SELECT id FROM transactions WHERE partition_id = ? AND unit = ?)",
         [(transaction_id, *identity, partition_id, str(manifest.unit)) for identity in gone],
-    )
-
-
-def _restore(connection: sqlite3.Connection, manifest: Manifest, partition_id: int) -> None:
-    key = (partition_id, str(manifest.unit))
-    lost = connection.execute("SELECT tp_date FROM losses WHERE partition_id = ? AND unit = ?", key).fetchall()
-    connection.executemany(
-        "DELETE FROM losses WHERE partition_id = ? AND unit = ? AND tp_date = ?",
-        [(*key, day) for (day,) in lost if date.fromisoformat(day) in manifest.restores],
     )
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from tailpipe.catalog.database import Database
 from tailpipe.catalog.layout import INTERNAL
+from tailpipe.storage.local import CANNOT_LINK
 from tailpipe.storage.storage import LocalTree
 
-__all__ = ["free_name", "is_copy", "is_sound", "put_aside", "sound_copy"]
+__all__ = ["free_name", "is_copy", "is_sound", "link_or_copy", "put_aside", "sound_copy"]
 
 
 def put_aside(database: Database, path: Path) -> Path:
@@ -20,6 +21,17 @@ def put_aside(database: Database, path: Path) -> Path:
     database.tree.rename(path, target)
     database.tree.settle({*changed, target.parent, path.parent})
     return target
+
+
+def link_or_copy(tree: LocalTree, source: Path, draft: Path) -> None:
+    """Make a draft of a file, as a link where the file system has them."""
+    tree.delete(draft)
+    try:
+        tree.link(source, draft)
+    except OSError as problem:
+        if problem.errno not in CANNOT_LINK:
+            raise
+        tree.copy(source, draft)
 
 
 def sound_copy(database: Database, path: str, size: int, sha256: str) -> Path | None:

@@ -71,6 +71,8 @@ class Transaction:
     kind: Kind
     unit: Unit | None
     begun_at: datetime
+    staging: Path
+    """The private directory for the job's files; give them names that do not end in `.parquet`."""
     stored: list[Path] = field(default_factory=list)
     """Its files in `files/`, or about to be: an abort removes them without a search."""
 
@@ -83,11 +85,6 @@ class Transaction:
         """Give up if the job failed; what was committed before stays."""
         if error is not None:
             self.abort()
-
-    @property
-    def staging(self) -> Path:
-        """The private directory for the job's files; give them names that do not end in `.parquet`."""
-        return self.database.layout.staging_in(self.database.layout.root(self.partition)) / self.name
 
     def commit(self, staged: Staged, meter: Meter | None = None) -> Committed:
         """Make all of it live, or raise and leave everything as it was."""
@@ -300,7 +297,8 @@ def begin(writer: Writer, kind: Kind, unit: Unit | None) -> Transaction:
             (name, partition_id, kind, str(unit) if unit else None, epoch, writer.run_id, now.isoformat()),
         )
     database.failpoints.reach("intent.after")
-    transaction = Transaction(database, partition, partition_id, epoch, name, kind, unit, now)
+    staging = database.layout.staging_in(database.layout.root(partition)) / name
+    transaction = Transaction(database, partition, partition_id, epoch, name, kind, unit, now, staging)
     try:
         with storage_errors(transaction.staging):
             database.tree.make_directory(transaction.staging)

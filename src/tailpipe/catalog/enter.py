@@ -12,7 +12,7 @@ from tailpipe.catalog.fence import fence
 from tailpipe.catalog.hosts import remember_host
 from tailpipe.catalog.manifest_record import Manifest
 
-__all__ = ["enter", "forget_begun"]
+__all__ = ["enter", "enter_dropped", "forget_begun"]
 
 
 def forget_begun(connection: sqlite3.Connection, manifest: Manifest) -> None:
@@ -56,6 +56,29 @@ def enter(
             "UPDATE files SET here = 0, there = key IS NOT NULL WHERE transaction_id = ?", (transaction_id,)
         )
     return transaction_id
+
+
+def enter_dropped(
+    connection: sqlite3.Connection, manifest: Manifest, *, epoch: int = 0, run_id: int | None = None
+) -> None:
+    """Enter a dropped transaction as aborted: its number is used, and its files are to be removed."""
+    connection.execute("INSERT INTO partitions (name) VALUES (?) ON CONFLICT DO NOTHING", (manifest.partition,))
+    connection.execute(
+        "INSERT INTO transactions (name, partition_id, kind, unit, state, epoch, run_id, begun_at, committed_at, host,"
+        " number) SELECT ?, id, ?, ?, 'aborted', ?, ?, ?, ?, ?, ? FROM partitions WHERE name = ?",
+        (
+            manifest.transaction,
+            manifest.kind,
+            str(manifest.unit) if manifest.unit else None,
+            epoch,
+            run_id,
+            manifest.begun_at.isoformat(),
+            manifest.committed_at.isoformat(),
+            manifest.host,
+            manifest.sequence,
+            manifest.partition,
+        ),
+    )
 
 
 def _is_known(connection: sqlite3.Connection, partition_id: int) -> bool:

@@ -20,18 +20,8 @@ from tailpipe.frozen import frozen
 from tailpipe.model.coverage import DaySet
 
 __all__ = [
-    "Finding",
-    "ProblemKind",
-    "damage",
-    "hive",
-    "lost",
-    "partitions",
-    "stored",
-    "stored_partitions",
-    "transactions",
-    "unknown",
-    "unmounted",
-    "unstored",
+    *("Finding", "ProblemKind", "damage", "hive", "lost", "partitions", "stored", "stored_partitions"),
+    *("transactions", "unknown", "unmounted", "unstored"),
 ]
 
 ProblemKind = Literal[

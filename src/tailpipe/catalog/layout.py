@@ -26,16 +26,8 @@ from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import LocalTree
 
 __all__ = [
-    "CHECKPOINT",
-    "DROPPED",
-    "INTERNAL",
-    "MANIFEST",
-    "Layout",
-    "encoded",
-    "foreign_data",
-    "index_segment",
-    "is_our_name",
-    "segments",
+    *("CHECKPOINT", "DROPPED", "INTERNAL", "MANIFEST", "Layout", "encoded", "foreign_data", "index_segment"),
+    *("is_our_name", "segments"),
 ]
 
 INTERNAL = ".tailpipe"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,18 +23,8 @@ from tailpipe.errors import CatalogError, CommitError, ConflictError
 from tailpipe.frozen import frozen
 
 __all__ = [
-    "UnpushedFile",
-    "checkpoint",
-    "conflict",
-    "keep_copy",
-    "kept_entry",
-    "known_version",
-    "learn",
-    "mark_put",
-    "pending",
-    "to_push",
-    "unpushed_files",
-    "unpushed_since",
+    *("UnpushedFile", "checkpoint", "conflict", "keep_copy", "kept_entry", "known_version", "learn", "mark_put"),
+    *("pending", "to_push", "unpushed_files", "unpushed_since"),
 ]
 
 
@@ -112,26 +103,24 @@ def to_push(
 
     That is so for the first one, and if a manifest is lost or damaged, which an image makes good for.
     """
-    database, partition_id = writer.database, writer.partition_id
-    keys = dict(
-        database.connection.execute(
-            "SELECT path, key FROM files WHERE partition_id = ? AND state = 'live'", (partition_id,)
-        ).fetchall()
-    )
-    found = _recorded(database, names) if version > 1 else None
+    keys = _keys(writer)
+    found = _recorded(writer.database, names) if version > 1 else None
     if found is None:
         return [_whole(writer, host, keys)], True
     keyed = (replace(one, added=tuple(replace(file, key=keys.get(file.path)) for file in one.added)) for one in found)
     return list(keyed), False
 
 
+def _keys(writer: Writer) -> dict[str, str]:
+    """The keys of the live files of the partition in its store."""
+    query = "SELECT path, key FROM files WHERE partition_id = ? AND state = 'live'"
+    return dict(writer.database.connection.execute(query, (writer.partition_id,)).fetchall())
+
+
 def _recorded(database: Database, names: Sequence[tuple[str, str | None]]) -> list[Manifest] | None:
     """The manifests of transactions; None unless all of them contain what has changed."""
-    found = []
     try:
-        for name, record in names:
-            made = manifests.from_text(record) if record else manifests.read(database.layout.manifest(name))
-            found.append(made)
+        found = [manifests.of_transaction(database.layout, name, record) for name, record in names]
     except CatalogError:
         return None
     # A manifest with an image does not say how coverage has changed.
@@ -150,11 +139,7 @@ def _whole(writer: Writer, host: str, keys: Mapping[str, str]) -> Manifest:
 
 def checkpoint(writer: Writer, store: str, host: str, version: int) -> LogEntry | None:
     """The state at a version that has just been learned; None if more than the log is known here."""
-    keys = dict(
-        writer.database.connection.execute(
-            "SELECT path, key FROM files WHERE partition_id = ? AND state = 'live'", (writer.partition_id,)
-        ).fetchall()
-    )
+    keys = _keys(writer)
     if pending(writer.database, writer.partition_id) or None in keys.values():
         return None
     made = make_entry([_whole(writer, host, keys)], version, store, host, is_checkpoint=True)
@@ -220,10 +205,9 @@ def keep_copy(database: Database, partition: str, entry: LogEntry) -> None:
 
 def _check_order(writer: Writer, connection: sqlite3.Connection, entry: LogEntry) -> None:
     """Refuse an entry whose order with what is not pushed makes a difference."""
-    marks = ", ".join("?" * len(entry.manifests))
     rows = connection.execute(
-        f"SELECT name FROM transactions WHERE sequence IS NOT NULL AND name IN ({marks})",  # noqa: S608 - marks
-        [one.transaction for one in entry.manifests],
+        "SELECT name FROM transactions WHERE sequence IS NOT NULL AND name IN (SELECT value FROM json_each(?))",
+        (json.dumps([one.transaction for one in entry.manifests]),),
     )
     known = {name for (name,) in rows}
     theirs = [one.owned_by(entry.host) for one in entry.manifests if one.transaction not in known]

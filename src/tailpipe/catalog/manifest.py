@@ -17,6 +17,7 @@ from typing import Any
 from zlib import crc32
 
 from tailpipe.catalog.entries import EXTRA_ENTRIES, LISTS, from_plain, plain
+from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.catalog.snapshot import EPOCH, microseconds
 from tailpipe.errors import CatalogError, NewerError
@@ -90,6 +91,11 @@ def read(path: Path, storage: Storage = LOCAL) -> Manifest:
     if len(manifests) != 1:
         raise _unreadable(str(path), f"it has {len(manifests)} transactions", RESTORE)
     return manifests[0]
+
+
+def of_transaction(layout: Layout, name: str, record: str | None) -> Manifest:
+    """The manifest of a transaction of this workspace: from its record in the catalog, until it is published."""
+    return from_text(record) if record else read(layout.manifest(name))
 
 
 def unpack(data: bytes, where: str) -> tuple[list[Manifest], dict[str, Any]]:

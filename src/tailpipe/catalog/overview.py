@@ -12,7 +12,7 @@ from tailpipe.catalog.database import Database
 from tailpipe.catalog.facts import read_fact
 from tailpipe.catalog.read import PartitionTotals, partitions
 from tailpipe.catalog.run_record import Outcome
-from tailpipe.catalog.runs import is_held
+from tailpipe.catalog.runs import outcome_now
 from tailpipe.catalog.schema import has_column, has_table
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
@@ -161,6 +161,5 @@ def _lost(connection: sqlite3.Connection, partition_id: int) -> DaySet:
 def _last_run(
     database: Database, partition: str, begun: str, ended: str | None, outcome: Outcome, error: str
 ) -> LastRun:
-    if outcome == "running" and not is_held(database, partition):
-        outcome = "interrupted"  # killed before it could say so
-    return LastRun(datetime.fromisoformat(begun), datetime.fromisoformat(ended) if ended else None, outcome, error)
+    ended_at = datetime.fromisoformat(ended) if ended else None
+    return LastRun(datetime.fromisoformat(begun), ended_at, outcome_now(database, partition, outcome), error)

@@ -17,7 +17,8 @@ from tailpipe.catalog.apply import is_taken
 from tailpipe.catalog.catalog import Writer
 from tailpipe.catalog.coverage import Changes, postpone, take_pending
 from tailpipe.catalog.database import Database
-from tailpipe.catalog.enter import enter, forget_begun
+from tailpipe.catalog.enter import enter, enter_dropped, forget_begun
+from tailpipe.catalog.facts import write_fact
 from tailpipe.catalog.hosts import own_hosts, remember_host
 from tailpipe.catalog.locks import check_epoch
 from tailpipe.catalog.log_entry import LogEntry
@@ -92,7 +93,7 @@ def unpushed(
     for name, record in names:
         path = database.layout.manifest(name)
         try:
-            found.append((manifests.from_text(record) if record else manifests.read(path), record is None))
+            found.append((manifests.of_transaction(database.layout, name, record), record is None))
         except NewerError:
             raise
         except CatalogError as problem:
@@ -271,29 +272,10 @@ class _Rebase:
     def _keep_dropped(self, before: _Before, dropped: Sequence[Displaced]) -> None:
         """Enter what was dropped as aborted: its number is used, and its files are to be cleaned up."""
         for manifest in (found.manifest for found in dropped):
-            self.connection.execute(
-                "INSERT INTO transactions (name, partition_id, kind, unit, state, epoch, run_id, begun_at,"
-                " committed_at, host, number) VALUES (?, ?, ?, ?, 'aborted', ?, ?, ?, ?, ?, ?)",
-                (
-                    manifest.transaction,
-                    self.partition_id,
-                    manifest.kind,
-                    str(manifest.unit) if manifest.unit else None,
-                    self.writer.epoch,
-                    before.own[manifest.transaction][1],
-                    manifest.begun_at.isoformat(),
-                    manifest.committed_at.isoformat(),
-                    manifest.host,
-                    manifest.sequence,
-                ),
-            )
-            self.connection.execute(
-                "INSERT INTO facts VALUES (?, ?)",
-                (
-                    DROPPED.format(partition_id=self.partition_id, transaction=manifest.transaction),
-                    manifests.to_text(manifest),
-                ),
-            )
+            run_id = before.own[manifest.transaction][1]
+            enter_dropped(self.connection, manifest, epoch=self.writer.epoch, run_id=run_id)
+            fact = DROPPED.format(partition_id=self.partition_id, transaction=manifest.transaction)
+            write_fact(self.connection, fact, manifests.to_text(manifest))
 
     def _place_files(self, before: _Before, lost: set[str]) -> list[str]:
         """Say of each file again where it is, and keep those on the disk that are live no more as retired ones."""

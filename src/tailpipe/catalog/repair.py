@@ -19,7 +19,7 @@ from tailpipe.catalog.publish import drop_staging
 from tailpipe.catalog.snapshot import count_move
 from tailpipe.errors import TailpipeError
 from tailpipe.frozen import frozen
-from tailpipe.storage.local import CANNOT_LINK, LOCAL
+from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import LocalTree
 
 __all__ = ["Fetch", "Repaired", "repair"]
@@ -112,14 +112,8 @@ def _heal(database: Database, bad: Finding) -> bool:
     """Put the sound copy in the place of the stored file; False if it does not prove to be sound."""
     target, draft = database.layout.stored(bad.path), _draft(database, bad)
     database.tree.make_directory(draft.parent)
-    database.tree.delete(draft)
     changed = database.storage.prepare(target)
-    try:
-        database.tree.link(Path(bad.copy), draft)
-    except OSError as problem:
-        if problem.errno not in CANNOT_LINK:
-            raise
-        database.tree.copy(Path(bad.copy), draft)
+    aside.link_or_copy(database.tree, Path(bad.copy), draft)
     database.tree.protect(draft)
     database.tree.sync(draft)
     if not aside.is_sound(database, draft, bad.size, bad.sha256):
@@ -191,18 +185,13 @@ def _relink(writer: Writer, with_checksums: bool) -> int:
     for directory, places in by_directory.items():
         for place in places:
             # Under a name of ours, but not the stored file: a broken copy, or a link that was retired.
-            if not database.tree.is_taken(place) or _has_other_copy(database, place):
+            if not database.tree.is_taken(place) or aside.is_copy(database, place, database.layout.mirrored(place)):
                 database.tree.delete(place)
             else:
                 aside.put_aside(database, place)
         project(database, "repair", [f"{directory}/any"])
     drop_staging(database, "repair")
     return len(found)
-
-
-def _has_other_copy(database: Database, public: Path) -> bool:
-    """Whether a file of the hive is stored as well, as it is or as it should be."""
-    return aside.is_copy(database, public, database.layout.mirrored(public))
 
 
 def _record(writer: Writer, found: Sequence[Finding]) -> int:

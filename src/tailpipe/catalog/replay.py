@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from tailpipe.catalog import image
-from tailpipe.catalog.enter import enter
+from tailpipe.catalog.enter import enter, enter_dropped
 from tailpipe.catalog.layout import CHECKPOINT, MANIFEST, Layout
 from tailpipe.catalog.log_entry import LogEntry, read_entry
 from tailpipe.catalog.manifest_record import Manifest
@@ -33,7 +33,7 @@ def replay(
     for manifest in whole:
         if manifest.transaction not in dropped:
             chains[manifest.partition].append(manifest)
-    logged = set(_logged(layout, tree))
+    logged = {layout.logged_partition(path.parent) for path in tree.objects(layout.log)}
     partitions = {
         name: _Partition(connection, layout, tree, chains[name], name if name in logged else None)
         for name in dict.fromkeys([*(one.partition for one in whole), *sorted(logged)])
@@ -41,7 +41,7 @@ def replay(
     try:
         for manifest in whole:
             if manifest.transaction in dropped:
-                _enter_dropped(connection, manifest)
+                enter_dropped(connection, manifest)
             else:
                 partitions[manifest.partition].replay_own(manifest)
     except _OwnError as failed:
@@ -50,31 +50,6 @@ def replay(
         partition.replay_log(None)
     _find_here(connection, layout, tree)
     return None
-
-
-def _enter_dropped(connection: sqlite3.Connection, manifest: Manifest) -> None:
-    """Enter a dropped transaction as aborted: its number is used, and its files are to be removed."""
-    connection.execute("INSERT INTO partitions (name) VALUES (?) ON CONFLICT DO NOTHING", (manifest.partition,))
-    connection.execute(
-        "INSERT INTO transactions (name, partition_id, kind, unit, state, epoch, begun_at, committed_at, host, number)"
-        " SELECT ?, id, ?, ?, 'aborted', 0, ?, ?, ?, ? FROM partitions WHERE name = ?",
-        (
-            manifest.transaction,
-            manifest.kind,
-            str(manifest.unit) if manifest.unit else None,
-            manifest.begun_at.isoformat(),
-            manifest.committed_at.isoformat(),
-            manifest.host,
-            manifest.sequence,
-            manifest.partition,
-        ),
-    )
-
-
-def _logged(layout: Layout, tree: LocalTree) -> Iterator[str]:
-    """The partitions of which there are copies of a log, by the names in them."""
-    for directory in sorted({path.parent for path in tree.objects(layout.log)}):
-        yield layout.logged_partition(directory)
 
 
 def _entries(layout: Layout, tree: LocalTree, partition: str) -> list[LogEntry]:

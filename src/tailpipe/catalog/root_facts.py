@@ -14,15 +14,8 @@ from tailpipe.errors import CatalogError, WorkspaceError
 from tailpipe.storage.storage import Storage
 
 __all__ = [
-    "HIVE",
-    "absent",
-    "is_marked",
-    "load_roots",
-    "mark_of",
-    "read_roots",
-    "save_roots",
-    "set_root",
-    "write_roots",
+    *("HIVE", "absent", "is_marked", "load_roots", "mark_of", "read_roots", "save_roots", "set_root"),
+    *("write_roots",),
 ]
 
 _ROOT = "root:"

@@ -20,7 +20,6 @@ from tailpipe.catalog.layout import INTERNAL, Layout, encoded, foreign_data, is_
 from tailpipe.catalog.root_facts import absent, is_marked, load_roots, mark_of, read_roots, set_root, write_roots
 from tailpipe.catalog.snapshot import count_move
 from tailpipe.errors import CatalogError, StorageError, WorkspaceError
-from tailpipe.storage.local import CANNOT_LINK
 from tailpipe.storage.storage import LocalTree
 
 __all__ = ["check_present", "drop_copies", "follow", "is_due", "is_present", "record", "renew_marks", "withdraw"]
@@ -137,7 +136,7 @@ def _copy(database: Database, partition: str, source: Path, target: Path) -> Non
         if not database.tree.exists(found):
             continue  # lost: the doctor reports it
         draft, place = drafts / Path(path).name, target / INTERNAL / path
-        _link_or_copy(database.tree, found, draft)
+        aside.link_or_copy(database.tree, found, draft)
         changed |= database.storage.prepare(place)
         database.tree.rename(draft, place)
         database.failpoints.reach("root.copied")
@@ -186,16 +185,6 @@ def _check_space(database: Database, partition: str, root: Path, size: int) -> N
             path=str(root),
             hint="free some space, or name another path in the here block of its store; nothing was changed",
         )
-
-
-def _link_or_copy(tree: LocalTree, source: Path, draft: Path) -> None:
-    tree.delete(draft)
-    try:
-        tree.link(source, draft)
-    except OSError as problem:
-        if problem.errno not in CANNOT_LINK:
-            raise
-        tree.copy(source, draft)
 
 
 def _has(tree: LocalTree, place: Path, size: int) -> bool:

@@ -18,7 +18,7 @@ from tailpipe.model.meter import Spent
 from tailpipe.model.visible import shorten
 from tailpipe.model.window import Window
 
-__all__ = ["amend_profile", "begin", "end", "is_held", "note_idle", "prune", "runs"]
+__all__ = ["amend_profile", "begin", "end", "note_idle", "outcome_now", "prune", "runs"]
 
 _ERROR = 2_000
 """Longer error texts are cut."""
@@ -107,7 +107,7 @@ def _record(database: Database, row: tuple[Any, ...]) -> RunRecord:
         Window(datetime.fromisoformat(start), datetime.fromisoformat(end_)),
         datetime.fromisoformat(begun),
         datetime.fromisoformat(ended) if ended else None,
-        _outcome(database, partition, outcome),
+        outcome_now(database, partition, outcome),
         command,
         _facts(facts),
         idle,
@@ -121,17 +121,17 @@ def _facts(values: Sequence[Any]) -> RunFacts | None:
     return RunFacts(seconds, size, artifacts, Accounts(*counts), profile_from(profile), error)
 
 
-def _outcome(database: Database, partition: str, outcome: Outcome) -> Outcome:
-    """A run that has not ended was interrupted if its process is gone: it was killed before it could say so."""
-    return "interrupted" if outcome == "running" and not is_held(database, partition) else outcome
+def outcome_now(database: Database, partition: str, outcome: Outcome) -> Outcome:
+    """The outcome of a run: one that has not ended was interrupted if its process is gone, as after a kill."""
+    return "interrupted" if outcome == "running" and not _is_held(database, partition) else outcome
 
 
-def is_held(database: Database, partition: str) -> bool:
+def _is_held(database: Database, partition: str) -> bool:
     """Whether the process that signed the lock is alive. To try the lock itself could keep a writer from it."""
     try:
         os.kill(int(json.loads(database.tree.read(database.layout.lock(partition)))["pid"]), 0)
     except PermissionError:
-        return True  # it is alive, and somebody else's
+        return True  # it is alive, and of another user
     except (OSError, ValueError, KeyError, TypeError):
         return False
     return True
