@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["apply", "columns_id", "is_taken", "refused"]
 
+_PORTION = 500
+"""Every SQLite takes at least 999 values in a statement."""
+
 
 def apply(
     connection: sqlite3.Connection, manifest: Manifest, *, partition_id: int, transaction_id: int, applied: int = 0
@@ -130,12 +133,15 @@ def _add(
 
 def _enter(connection: sqlite3.Connection, manifest: Manifest, partition_id: int, transaction_id: int) -> None:
     """Enter the artifacts into the ledger, each from exactly where the last commit of it ended."""
-    rows = connection.execute(
-        "SELECT origin, generation, committed_bytes, committed_ordinals, unit FROM artifacts"
-        " WHERE partition_id = ? AND origin IN (SELECT value FROM json_each(?))",
-        (partition_id, json.dumps(sorted({one.entry.origin for one in manifest.artifacts}))),
+    query = (
+        "SELECT generation, committed_bytes, committed_ordinals, unit FROM artifacts"
+        " WHERE partition_id = ? AND origin = ?"
     )
-    known = {(origin, generation): (size, ordinals, unit) for origin, generation, size, ordinals, unit in rows}
+    known = {
+        (origin, generation): (size, ordinals, unit)
+        for origin in {one.entry.origin for one in manifest.artifacts}
+        for generation, size, ordinals, unit in connection.execute(query, (partition_id, origin))
+    }
     for one in manifest.artifacts:
         entry, row = one.entry, known.get(one.entry.identity)
         committed = row[:2] if row else None
@@ -181,12 +187,13 @@ def _write_entries(
     owners = {(owner, entry.uri): entry.identity for owner, entry in owned}
     for owner in {owner for owner, _ in owners}:
         names = [owner] if owner else sorted(own.before)
+        others = f"host IN ({_marks(names)})" + ("" if owner else " OR host IS NULL")
         uris = [uri for of, uri in owners if of == owner and uri is not None]
-        connection.execute(
-            "UPDATE artifacts SET uri = NULL WHERE partition_id = ? AND uri IN (SELECT value FROM json_each(?))"
-            " AND (host IN (SELECT value FROM json_each(?)) OR (? AND host IS NULL))",
-            (partition_id, json.dumps(uris), json.dumps(names), not owner),
-        )
+        for some in (uris[start : start + _PORTION] for start in range(0, len(uris), _PORTION)):
+            connection.execute(
+                f"UPDATE artifacts SET uri = NULL WHERE partition_id = ? AND uri IN ({_marks(some)}) AND ({others})",  # noqa: S608
+                (partition_id, *some, *names),
+            )
     rows = [
         (
             partition_id,
@@ -211,7 +218,11 @@ def _write_entries(
         )
         for owner, entry in owned
     ]
-    connection.executemany(f"INSERT OR REPLACE INTO artifacts VALUES ({', '.join('?' * len(rows[0]))})", rows)  # noqa: S608
+    connection.executemany(f"INSERT OR REPLACE INTO artifacts VALUES ({_marks(rows[0])})", rows)  # noqa: S608
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
 
 
 def columns_id(connection: sqlite3.Connection, columns: str) -> int:

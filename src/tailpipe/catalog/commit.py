@@ -180,12 +180,19 @@ class Transaction:
     ) -> Manifest:
         removed = staged.retires
         if self.kind == "replace":
-            rows = connection.execute(
+            live = connection.execute(
                 "SELECT path FROM files WHERE partition_id = ? AND unit = ? AND state = 'live' ORDER BY path",
                 (self.partition_id, str(self.unit)),
             )
-            removed = tuple(path for (path,) in rows)
-        self._check_carried(connection, staged, removed)
+            removed = tuple(path for (path,) in live)
+        # A rewrite that drops nothing loses no row of the files that it replaces.
+        query = "SELECT role, rows FROM files WHERE path = ?"
+        found = [connection.execute(query, (path,)).fetchone() for path in removed]
+        is_lossless = self.kind == "rewrite" and not staged.drops
+        for role, carried in (("data", staged.carried), ("rejected", staged.carried_rejected)):
+            rows = sum(row[1] for row in found if row and row[0] == role)
+            if carried > rows or (is_lossless and carried != rows):
+                raise refused(self, f"the retired files hold {rows} rows, but {carried} are carried over")
         known = load_coverage(connection, self.partition_id)
         return replace(
             draft,
@@ -202,17 +209,6 @@ class Transaction:
             ingested_at=staged.ingested_at,
             cursors=staged.cursors,
         )
-
-    def _check_carried(self, connection: sqlite3.Connection, staged: Staged, removed: tuple[str, ...]) -> None:
-        """Hold the carried rows against the files they come from: a rewrite that drops nothing loses none."""
-        found = [
-            connection.execute("SELECT role, rows FROM files WHERE path = ?", (path,)).fetchone() for path in removed
-        ]
-        is_lossless = self.kind == "rewrite" and not staged.drops
-        for role, carried in (("data", staged.carried), ("rejected", staged.carried_rejected)):
-            rows = sum(row[1] for row in found if row and row[0] == role)
-            if carried > rows or (is_lossless and carried != rows):
-                raise refused(self, f"the retired files hold {rows} rows, but {carried} are carried over")
 
     def _commit(self, draft: Callable[[sqlite3.Connection, Manifest], Manifest]) -> Manifest:
         self.database.failpoints.reach("commit.begin")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 
 from tailpipe.catalog.commit import Committed, Transaction
-from tailpipe.catalog.coverage import Changes, load_coverage
+from tailpipe.catalog.coverage import load_coverage
 from tailpipe.catalog.manifest_record import Loss, Manifest
 from tailpipe.frozen import frozen
-from tailpipe.model.coverage import EVERY_DAY, Coverage, DaySet, Drop
+from tailpipe.model.coverage import EVERY_DAY, DaySet, Drop
 from tailpipe.model.ledger import Unit
 
 __all__ = ["Deletion", "delete", "preview"]
@@ -61,11 +60,14 @@ def delete(transaction: Transaction, days: DaySet) -> Committed:
         doomed = _doomed(connection, transaction.partition_id, days)
         dates = DaySet.of(one.tp_date for one in doomed if one.tp_date)
         losses = {Loss(one.unit, one.tp_date, "dropped") for one in doomed if one.tp_date}
+        coverage = load_coverage(connection, transaction.partition_id)
+        # Only days of which something is known are dropped; the others can still be requested.
+        dropped = ((key, days & (known.known | dates)) for key, known in coverage.items())
         transaction.database.failpoints.reach("delete.before")
         return replace(
             made,
             removed=tuple(one.path for one in doomed),
-            coverage=_dropped(load_coverage(connection, transaction.partition_id), days, dates),
+            coverage=tuple((key, Drop(some)) for key, some in dropped if some),
             losses=tuple(sorted(losses, key=lambda loss: (str(loss.unit), loss.tp_date))),
         )
 
@@ -89,9 +91,3 @@ def _doomed(connection: sqlite3.Connection, partition_id: int, days: DaySet) -> 
     going = {one.unit for one in dated} - stay
     undated = (one for one in files if one.tp_date is None and one.unit.day is None)
     return dated + [one for one in undated if one.unit in going or days == EVERY_DAY]
-
-
-def _dropped(coverage: Mapping[str, Coverage], days: DaySet, dates: DaySet) -> Changes:
-    """Only days of which something is known are dropped; the others can still be requested."""
-    dropped = ((key, days & (known.known | dates)) for key, known in coverage.items())
-    return tuple((key, Drop(some)) for key, some in dropped if some)

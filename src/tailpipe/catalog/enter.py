@@ -41,7 +41,8 @@ def enter(
         remember_host(connection, manifest.host)
     connection.execute("INSERT INTO partitions (name) VALUES (?) ON CONFLICT DO NOTHING", (manifest.partition,))
     (partition_id,) = connection.execute("SELECT id FROM partitions WHERE name = ?", (manifest.partition,)).fetchone()
-    if manifest.image and not _is_known(connection, partition_id):
+    query = "SELECT 1 FROM transactions WHERE partition_id = ? AND sequence IS NOT NULL LIMIT 1"
+    if manifest.image and connection.execute(query, (partition_id,)).fetchone() is None:
         image.restore(connection, manifest.image, partition_id)
         rows = connection.execute(
             "SELECT DISTINCT host FROM transactions WHERE partition_id = ? AND number IS NOT NULL", (partition_id,)
@@ -79,14 +80,6 @@ def enter_dropped(
             manifest.partition,
         ),
     )
-
-
-def _is_known(connection: sqlite3.Connection, partition_id: int) -> bool:
-    """Whether the catalog has earlier transactions of the partition: then an image has nothing new."""
-    found = connection.execute(
-        "SELECT 1 FROM transactions WHERE partition_id = ? AND sequence IS NOT NULL LIMIT 1", (partition_id,)
-    )
-    return found.fetchone() is not None
 
 
 def _insert(

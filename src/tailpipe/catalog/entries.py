@@ -72,6 +72,7 @@ def _plain_artifact(one: StagedArtifact) -> dict[str, Any]:
 def from_plain(whole: Mapping[str, Any]) -> Manifest:
     """The manifest in a dictionary, also one of the first format."""
     known, extra = _split(Manifest, whole)
+    samples = (_split(Sample, one) for one in whole["samples"])
     return Manifest(
         **{
             **known,
@@ -85,7 +86,7 @@ def from_plain(whole: Mapping[str, Any]) -> Manifest:
             "restores": DaySet.parse(whole["restores"]),
             "coverage": tuple(_changes(whole["coverage"])),
             "losses": tuple(_loss(one) for one in whole["losses"]),
-            "samples": tuple(_sample(one) for one in whole["samples"]),
+            "samples": tuple(Sample(**facts, extra=more) for facts, more in samples),
             "image": tuple(ImageRow(one["table"], one["values"]) for one in whole.get("image", ())),
             "ingested_at": _moment(whole.get("ingested_at")),
             "extra": extra,
@@ -131,11 +132,6 @@ def _artifact(one: Mapping[str, Any]) -> StagedArtifact:
 def _loss(one: Mapping[str, Any]) -> Loss:
     _, extra = _split(Loss, one)
     return Loss(Unit.from_key(one["unit"]), date.fromisoformat(one["tp_date"]), one["reason"], extra)
-
-
-def _sample(one: Mapping[str, Any]) -> Sample:
-    known, extra = _split(Sample, one)
-    return Sample(**known, extra=extra)
 
 
 def _changes(written: Any) -> list[tuple[str, Operation]]:

@@ -66,7 +66,9 @@ def read_history(found: Iterable[Manifest], newest: int = 0, accepted: Collectio
     unknown = gaps[len(holes) :] if len(gaps) > len(holes) else []
     if unknown:
         holes += [Hole(sequence=number) for number in gaps]
-        breaks = {name: _earlier(breaks[name], _first_unproven(chain, gaps)) for name, chain in chains.items()}
+        for name, chain in chains.items():
+            found_at = (breaks[name], _first_unproven(chain, gaps))
+            breaks[name] = min((at for at in found_at if at is not None), default=None)
     whole = [one for name, chain in chains.items() for one in chain[: breaks[name]]]
     cut = [one for name, chain in chains.items() if (at := breaks[name]) is not None for one in chain[at:]]
     return History(tuple(_numbered(whole)), tuple(cut), tuple(holes))
@@ -101,10 +103,6 @@ def _first_unproven(chain: Sequence[Manifest], gaps: Sequence[int]) -> int | Non
         if one.previous is None and any(before < gap < one.sequence for gap in gaps):
             return at
     return None
-
-
-def _earlier(one: int | None, other: int | None) -> int | None:
-    return min((at for at in (one, other) if at is not None), default=None)
 
 
 def _numbered(manifests: Iterable[Manifest]) -> list[Manifest]:

@@ -2,7 +2,7 @@
 
     <home>/tp_table=…/tp_partition=…/tp_index=…/tp_date=…/<name>.parquet   the hive, by `partition_by`
     <home>/.tailpipe/catalog.db · locks/                                   always on a local disk
-    <data>/.tailpipe/files · staging · manifests · rejected                <data> is <home> unless told
+    <data>/.tailpipe/files · staging · manifests · rejected                <data> is <home> by default
     <root>/.tailpipe/files · staging · rejected, and the hive              of a partition that has a root of its own
 
 Values become directory names by percent-encoding, which DuckDB and Spark undo. What no tool would

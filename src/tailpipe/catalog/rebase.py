@@ -293,7 +293,7 @@ class _Rebase:
             else:
                 # Of other hosts, or its row was dropped when it was cleaned up.
                 is_own = number is not None or row is not None
-                is_here, left_at = int(is_own and self._is_on_disk(path)), None
+                is_here, left_at = int(is_own and self.database.storage.exists(self.database.layout.stored(path))), None
                 owner = path.rpartition("/")[2].rpartition("-")[0]
                 if state == "live" and not is_here and not is_there and owner not in lost:
                     raise _MissingError(owner)
@@ -333,9 +333,6 @@ class _Rebase:
             list(values.values()),
         )
         return str(row["path"])
-
-    def _is_on_disk(self, path: str) -> bool:
-        return self.database.storage.exists(self.database.layout.stored(path))
 
     def _renumber(self, newest: int) -> None:
         """Give the transactions sequences above all earlier ones, so that readers notice the change."""

@@ -241,9 +241,14 @@ def _write_database(
     layout: Layout, tree: LocalTree, draft: Path, history: History, dropped: frozenset[str], workspace: str
 ) -> tuple[Manifest, str] | None:
     """Write a new database; returns the manifest that cannot be applied, and why, if there is one."""
-    _remove_database(tree, draft)
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        tree.delete(Path(f"{draft}{suffix}"))
     tree.write(draft, b"")  # for its owner alone
-    with _new_database(draft) as connection:
+    with contextlib.closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")  # without a separate log, so that one rename moves all of it
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        seals.install(connection)
         schema.migrate(connection, str(draft))
         connection.execute("BEGIN")
         if workspace:
@@ -259,22 +264,3 @@ def _write_database(
         ]
         connection.executemany("DELETE FROM files WHERE path = ?", gone)
     return None
-
-
-@contextlib.contextmanager
-def _new_database(path: Path) -> Iterator[sqlite3.Connection]:
-    # Without a log of its own, so that one rename moves all of it.
-    connection = sqlite3.connect(path, isolation_level=None)
-    try:
-        connection.execute("PRAGMA journal_mode = DELETE")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        seals.install(connection)
-        yield connection
-    finally:
-        connection.close()
-
-
-def _remove_database(tree: LocalTree, path: Path) -> None:
-    for suffix in ("", "-journal", "-wal", "-shm"):
-        tree.delete(Path(f"{path}{suffix}"))

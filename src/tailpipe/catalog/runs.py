@@ -101,6 +101,10 @@ def runs(
 
 def _record(database: Database, row: tuple[Any, ...]) -> RunRecord:
     number, partition, start, end_, begun, ended, outcome, command, *facts, idle = row
+    seconds, size, artifacts, *counts, profile, error = facts
+    took = None
+    if seconds is not None:
+        took = RunFacts(seconds, size, artifacts, Accounts(*counts), profile_from(profile), error)
     return RunRecord(
         number,
         partition,
@@ -109,16 +113,9 @@ def _record(database: Database, row: tuple[Any, ...]) -> RunRecord:
         datetime.fromisoformat(ended) if ended else None,
         outcome_now(database, partition, outcome),
         command,
-        _facts(facts),
+        took,
         idle,
     )
-
-
-def _facts(values: Sequence[Any]) -> RunFacts | None:
-    seconds, size, artifacts, *counts, profile, error = values
-    if seconds is None:
-        return None
-    return RunFacts(seconds, size, artifacts, Accounts(*counts), profile_from(profile), error)
 
 
 def outcome_now(database: Database, partition: str, outcome: Outcome) -> Outcome:

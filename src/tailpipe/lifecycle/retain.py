@@ -23,7 +23,7 @@ WITNESS = timedelta(days=2)
 
 @frozen
 class Expired:
-    """What has expired of a partition: the dates that had rows, and how much goes with them."""
+    """The expired days of a partition: the dates that had rows, and how much is removed with them."""
 
     partition: str
     oldest: date
