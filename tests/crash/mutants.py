@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tailpipe.catalog import apply as apply_module
-from tailpipe.catalog import clean, layout, project, publish, recover
+from tailpipe.catalog import clean, layout, project, publish, recover, verify
 from tailpipe.catalog.commit import Committed, Transaction
 from tailpipe.catalog.database import Database
 from tailpipe.catalog.manifest_record import Manifest
@@ -25,7 +25,9 @@ def state_before_data() -> None:
     """The catalog says that files are live before they are there."""
 
     def broken(self: Transaction, staged: Staged) -> Committed:
-        self._verify(staged)
+        self.database.failpoints.reach("verify.before")
+        self.check(staged, verify.account_problems(staged, self.kind))
+        self.database.failpoints.reach("verify.after")
         files = tuple(
             replace(file, path=self._target(file, layout.file_name(self.name, number)))
             for number, file in enumerate(staged.files)

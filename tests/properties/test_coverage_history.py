@@ -17,10 +17,10 @@ from tailpipe.catalog import manifest
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.coverage import load_coverage
 from tailpipe.catalog.database import open_database
+from tailpipe.catalog.enter import enter
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.catalog.rebuild import rebuild
-from tailpipe.catalog.tell import tell
 from tailpipe.model.coverage import Coverage, DaySet
 from tailpipe.model.staged import Covered
 from tailpipe.model.window import Window
@@ -102,7 +102,7 @@ def test_changes_of_two_hosts_never_erase_days_of_each_other(
                 log = logs[0] if is_first else logs[1]
                 if log:
                     with catalog.database.writing() as connection:
-                        tell(connection, log.pop(0), pushed_by="web-1" if is_first else "web-2")
+                        enter(connection, log.pop(0), pushed_by="web-1" if is_first else "web-2")
             assert catalog.coverage(PARTITION) == {}
         two = {f"{key}@web-2": coverage for key, coverage in _known(place / "two").items()}
         assert _known(place / "third") == _known(place / "one") | two

@@ -3,6 +3,6 @@
 catalog    open it, take a snapshot, hold a partition for writing
 commit     the protocol of one transaction · verify · apply · publish · project · recover · clean
 read       the state of a partition, for plans and reports · overview · snapshot: the live files
-doctor     hold disk and catalog against each other · mend · rebuild
-layout     the only place that spells a path · disk: every change goes through it
+doctor     compare disk and catalog · repair · rebuild: replay all manifests
+layout     the only place that spells a path
 """

@@ -7,6 +7,7 @@ of its unit with its ingest time, in whatever files they are now.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -17,13 +18,10 @@ from tailpipe.frozen import frozen
 
 __all__ = ["Arrivals", "Position", "arrivals", "heads"]
 
-_PORTION = 500
-"""Every SQLite takes at least 999 values in a statement."""
-
 
 @frozen
 class Position:
-    """How far somebody has come in the history of a partition: its last transaction that brought rows.
+    """A position in the history of a partition: its last transaction with new rows that was read.
 
     Its name counts, because that stays the same when the catalog is rebuilt. Its ingest time counts if the transaction
     is not known any more. Empty at the beginning.
@@ -66,7 +64,7 @@ def heads(database: Database) -> dict[str, Position]:
 
 
 def arrivals(database: Database, since: Mapping[str, Position | None]) -> Arrivals:
-    """What has come to these partitions since their positions; since the beginning where it is None. At one instant."""
+    """The new rows of these partitions since their positions, at one instant; all rows where it is None."""
     with database.reading() as connection:
         ends = {name: head for name, head in _heads(connection).items() if name in since}
         stamps: dict[tuple[str, str], set[datetime]] = {}
@@ -113,14 +111,10 @@ def _since(connection: sqlite3.Connection, partition: str, position: Position | 
 
 
 def _files(connection: sqlite3.Connection, partition: str, units: Iterable[str]) -> list[LiveFile]:
-    chosen, found = sorted(set(units)), []
-    for start in range(0, len(chosen), _PORTION):
-        some = chosen[start : start + _PORTION]
-        rows = connection.execute(
-            f"SELECT {selected(connection)} FROM files WHERE state = 'live' AND role = 'data'"  # noqa: S608 - marks
-            " AND partition_id = (SELECT id FROM partitions WHERE name = ?)"
-            f" AND unit IN ({', '.join('?' * len(some))}) ORDER BY path",
-            (partition, *some),
-        )
-        found += [live_file(partition, *row) for row in rows.fetchall()]
-    return found
+    rows = connection.execute(
+        f"SELECT {selected(connection)} FROM files WHERE state = 'live' AND role = 'data'"  # noqa: S608 - our columns
+        " AND partition_id = (SELECT id FROM partitions WHERE name = ?)"
+        " AND unit IN (SELECT value FROM json_each(?)) ORDER BY path",
+        (partition, json.dumps(sorted(set(units)))),
+    )
+    return [live_file(partition, *row) for row in rows.fetchall()]

@@ -1,4 +1,4 @@
-"""Set aside: what a repair takes out and cannot prove to be worthless is moved, never deleted."""
+"""Set files aside: a repair moves files that may be the last copy of rows, and never deletes them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from pathlib import Path
 
 from tailpipe.catalog.database import Database
 from tailpipe.catalog.layout import INTERNAL
+from tailpipe.storage.local import CANNOT_LINK
 from tailpipe.storage.storage import LocalTree
 
-__all__ = ["free_name", "is_copy", "is_sound", "put_aside", "sound_copy"]
+__all__ = ["free_name", "is_copy", "is_sound", "link_or_copy", "put_aside", "sound_copy"]
 
 
 def put_aside(database: Database, path: Path) -> Path:
@@ -20,6 +21,17 @@ def put_aside(database: Database, path: Path) -> Path:
     database.tree.rename(path, target)
     database.tree.settle({*changed, target.parent, path.parent})
     return target
+
+
+def link_or_copy(tree: LocalTree, source: Path, draft: Path) -> None:
+    """Make a draft of a file, as a link where the file system has them."""
+    tree.delete(draft)
+    try:
+        tree.link(source, draft)
+    except OSError as problem:
+        if problem.errno not in CANNOT_LINK:
+            raise
+        tree.copy(source, draft)
 
 
 def sound_copy(database: Database, path: str, size: int, sha256: str) -> Path | None:
@@ -43,7 +55,7 @@ def is_copy(database: Database, public: Path, stored: Path) -> bool:
 
 
 def free_name(tree: LocalTree, path: Path) -> Path:
-    """The path, or one beside it if something of that name is there."""
+    """The path, or if that exists, one next to it with a number."""
     free, number = path, 1
     while tree.is_taken(free):
         free, number = path.with_name(f"{path.name}.{number}"), number + 1

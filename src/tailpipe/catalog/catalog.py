@@ -14,10 +14,11 @@ from typing import Literal
 from tailpipe.catalog import clean, commit, delete, locks, overview, read, recover, roots, runs
 from tailpipe.catalog.coverage import load_coverage, postpone, save_coverage
 from tailpipe.catalog.database import Database, open_database, storage_errors, utc_now
+from tailpipe.catalog.facts import write_fact
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.run_record import Ended, RunFacts
-from tailpipe.catalog.snapshot import Bring, ColumnSets, Snapshot, column_sets, roots_of, sequence, snapshot
+from tailpipe.catalog.snapshot import Bring, Snapshot, roots_of, sequence, snapshot
 from tailpipe.errors import LockedError, StorageError, UsageError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, Advance, Coverage, DaySet, Drop, Operation, Request, dropped_days
@@ -34,7 +35,7 @@ LEAST_BYTES = 64 * 1024 * 1024
 
 
 class Catalog:
-    """One opened catalog; a reader takes no lock and is never in anyone's way."""
+    """One opened catalog; a reader takes no lock and never blocks a writer."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -59,20 +60,18 @@ class Catalog:
         With a `host`, new files and commands get origins of that host: several hosts share a store. `bring` fetches
         files that are in a store alone.
         """
-        layout = Layout.of(home, data)
-        return cls(
-            open_database(
-                layout,
-                is_read_only=is_read_only,
-                storage=storage,
-                clock=clock,
-                failpoints=failpoints,
-                on_commit=on_commit,
-                may_be_lost=may_be_lost,
-                host=host,
-                bring=bring,
-            )
+        database = open_database(
+            Layout.of(home, data),
+            is_read_only=is_read_only,
+            storage=storage,
+            clock=clock,
+            failpoints=failpoints,
+            on_commit=on_commit,
+            may_be_lost=may_be_lost,
+            host=host,
+            bring=bring,
         )
+        return cls(database)
 
     def __enter__(self) -> Catalog:
         return self
@@ -80,14 +79,14 @@ class Catalog:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let go of the database; what SQLite says of a damaged one gets a next step, wherever it was read."""
+        """Close the database; errors of SQLite about a damaged one get a next step, wherever it was read."""
         self.close()
         if isinstance(error, sqlite3.DatabaseError):
             with storage_errors(self.database.layout.database):
                 raise error
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self.database.close()
 
     def snapshot(
@@ -101,12 +100,8 @@ class Catalog:
         """The live files of all tables, of one table, or of one partition (`table.partition`), or some of the last."""
         return snapshot(self.database, table, partition, unit=str(unit) if unit else None, dates=dates)
 
-    def column_sets(self, table: str | None = None, partition: str | None = None) -> ColumnSets:
-        """The columns that live files of a table or partition have; each set once."""
-        return column_sets(self.database, table, partition)
-
     def sequence(self) -> int:
-        """The number of the newest commit: while it stays, a snapshot is true."""
+        """The number of the newest commit: while it stays, a snapshot is current."""
         return sequence(self.database)
 
     def partitions(self) -> list[read.PartitionTotals]:
@@ -122,7 +117,7 @@ class Catalog:
         return read.coverage(self.database, partition)
 
     def left_out(self, partition: str) -> DaySet:
-        """The days of rows of a partition that were read and not taken, because nobody had requested them."""
+        """The days of rows of a partition that were read but not kept, because they were not requested."""
         return read.left_out(self.database, partition)
 
     def cursors(self, partition: str) -> dict[str, str]:
@@ -155,24 +150,24 @@ class Catalog:
         return {file.path: Path(path) for file, path in zip(found.files, found.paths(), strict=True)}
 
     def rejected_snapshot(self, partition: str, unit: Unit | None = None) -> Snapshot:
-        """The same, wherever they are."""
+        """The live files with the rejected rows of a partition or unit, also those in a store alone."""
         files = read.rejected_files(self.database, partition, str(unit) if unit else None)
         own = roots_of(self.database.connection)
         return Snapshot(self.database.layout.internal, tuple(files), {}, 0, own, bring=self.database.bring)
 
     def rejected_paths(self, partition: str, unit: Unit) -> list[str]:
-        """The stored paths of those of a unit, without fetching any."""
+        """The stored paths of the rejected rows of a unit, without fetching any."""
         return [file.path for file in read.rejected_files(self.database, partition, str(unit))]
 
     def preview_deletion(self, partition: str, days: DaySet = EVERY_DAY) -> delete.Deletion:
         """What deleting these dates would take away."""
-        partition_id = self._id(partition)
+        self._check_known(partition)
         with self.database.reading() as connection:
-            return delete.preview(connection, partition, partition_id, days)
+            return delete.preview(connection, partition, days)
 
     def delete(self, partition: str, days: DaySet = EVERY_DAY) -> commit.Committed:
         """Delete dates of a partition, even one that no config names any more; they count as dropped."""
-        self._id(partition)
+        self._check_known(partition)
         with self.writer(partition) as writer:
             return writer.delete(days)
 
@@ -200,22 +195,17 @@ class Catalog:
 
     def is_known(self, partition: str) -> bool:
         """Whether the partition ever held something."""
-        return self._known(partition) is not None
-
-    def _known(self, partition: str) -> tuple[int] | None:
-        row: tuple[int] | None = self.database.connection.execute(
-            "SELECT id FROM partitions p WHERE name = ? AND EXISTS"
+        row = self.database.connection.execute(
+            "SELECT 1 FROM partitions p WHERE name = ? AND EXISTS"
             " (SELECT 1 FROM transactions t WHERE t.partition_id = p.id AND t.sequence IS NOT NULL)",
             (partition,),
         ).fetchone()
-        return row
+        return row is not None
 
-    def _id(self, partition: str) -> int:
-        row = self._known(partition)
-        if row is None:
+    def _check_known(self, partition: str) -> None:
+        if not self.is_known(partition):
             known = ", ".join(one.name for one in self.partitions()) or "none"
             raise UsageError(f"partition not found: {partition}", hint=f"partitions with data: {known}")
-        return int(row[0])
 
 
 @dataclass
@@ -247,24 +237,18 @@ class Writer:
             for key, coverage in known.items():
                 # A frontier that was derived from the runs before must not follow from this one.
                 save_coverage(connection, self.partition_id, key, coverage)
-            postpone(connection, self.partition_id, self._begun(known, requests, frontiers))
+            own, changes = self.database.host.own(known), list[tuple[str, Operation]]()
+            dropped = dropped_days(own.values())
+            for source in sorted({*requests, *frontiers}):
+                key = self.database.host.key(source, known)
+                if source not in own and dropped:  # days that were dropped before there was this source
+                    changes.append((key, Drop(dropped)))
+                if source in frontiers:
+                    changes.append((key, Advance(frontiers[source])))
+                if requests.get(source):
+                    changes.append((key, Request(requests[source])))
+            postpone(connection, self.partition_id, changes)
             self.run_id = runs.begin(self.database, connection, self.partition_id, window, command)
-
-    def _begun(
-        self, known: Mapping[str, Coverage], requests: Mapping[str, DaySet], frontiers: Mapping[str, date]
-    ) -> Iterator[tuple[str, Operation]]:
-        """How a run changes what is known by beginning."""
-        own = self.database.host.own(known)
-        # What was dropped before there was a source stays away from it too.
-        dropped = dropped_days(own.values())
-        for source in sorted({*requests, *frontiers}):
-            key = self.database.host.key(source, known)
-            if source not in own and dropped:
-                yield key, Drop(dropped)
-            if source in frontiers:
-                yield key, Advance(frontiers[source])
-            if requests.get(source):
-                yield key, Request(requests[source])
 
     def end_run(self, outcome: Ended, facts: RunFacts | None = None) -> None:
         """Note how the run ended and what it brought; without one, there is nothing to note."""
@@ -273,11 +257,6 @@ class Writer:
         with self.database.writing() as connection:
             runs.end(self.database, connection, self.run_id, outcome, facts)
         self.run_id = None
-
-    def note_run(self, window: Window, outcome: Ended, command: str = "") -> None:
-        """Note a run that had nothing to do, or that failed before it knew what."""
-        self.begin_run(window, {}, command)
-        self.end_run(outcome)
 
     def fold_idle(self, command: str) -> bool:
         """Count a run without news for the last one, if that had none either, and clean up; whether that was so."""
@@ -315,7 +294,7 @@ class Writer:
         self.end_run(outcome, facts)
         if recipe is not None:
             with self.database.writing() as connection:
-                connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (f"recipe:{self.partition}", recipe))
+                write_fact(connection, f"recipe:{self.partition}", recipe)
         self.clean()
         return read.coverage(self.database, self.partition)
 
@@ -336,14 +315,14 @@ class Writer:
 
     def begin(self, unit: Unit, kind: Literal["append", "replace", "rewrite"] = "append") -> commit.Transaction:
         """Begin a transaction: `replace` retires all files of the unit, `rewrite` those that are named."""
-        return self._begin(kind, unit)
+        return commit.begin(self, kind, unit)
 
     def begin_all(self, units: Iterable[tuple[Unit, Kind]]) -> list[commit.Transaction]:
         """Begin a transaction for each unit, or none of them."""
         begun: list[commit.Transaction] = []
         try:
             for unit, kind in units:
-                begun.append(self._begin(kind, unit))
+                begun.append(commit.begin(self, kind, unit))
         except BaseException:
             for transaction in begun:
                 transaction.abort()
@@ -357,7 +336,7 @@ class Writer:
         cursors: Mapping[str, str | None] | None = None,
     ) -> commit.Committed:
         """Note what needs no unit: artifacts with another name or date but no new rows, empty days, and cursors."""
-        transaction = self._begin("note", None)
+        transaction = commit.begin(self, "note", None)
         seen = tuple(
             StagedArtifact(entry, Accounts(), entry.committed_bytes, entry.committed_ordinals) for entry in entries
         )
@@ -365,12 +344,9 @@ class Writer:
 
     def delete(self, days: DaySet = EVERY_DAY) -> commit.Committed:
         """Retire every file of these dates and mark the days dropped."""
-        return delete.delete(self._begin("delete", None), days)
+        return delete.delete(commit.begin(self, "delete", None), days)
 
     def clean(self, grace: timedelta = clean.GRACE) -> clean.Cleaned:
         """Unlink files that were retired longer ago than `grace`."""
         with storage_errors(self.database.layout.files):
             return clean.clean(self.database, self.partition, grace)
-
-    def _begin(self, kind: Kind, unit: Unit | None) -> commit.Transaction:
-        return commit.begin(self.database, self.partition, self.partition_id, self.epoch, kind, unit, self.run_id)

@@ -64,7 +64,7 @@ def changes(database: Database, partition: str, limit: int) -> list[PartitionCha
 
 def _own(database: Database, transaction: str, record: str | None) -> Manifest | None:
     try:
-        return manifests.from_text(record) if record else manifests.read(database.layout.manifest(transaction))
+        return manifests.of_transaction(database.layout, transaction, record)
     except CatalogError:
         return None
 

@@ -1,4 +1,4 @@
-"""Clean up: unlink retired files once no reader can still want them, and sweep what nobody owns."""
+"""Clean up: unlink retired files when no reader can use them any more, and remove files without an owner."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tailpipe.catalog import aside, layout, roots
 from tailpipe.catalog.database import Database
-from tailpipe.catalog.recover import orphans
+from tailpipe.catalog.recover import orphans, state_of
 from tailpipe.frozen import frozen
 
 __all__ = ["GRACE", "Cleaned", "clean", "is_due", "remove_empty", "sweep"]
@@ -64,16 +64,16 @@ def _due(database: Database, partition: str, grace: timedelta) -> list[tuple[str
 def sweep(database: Database, partition: str) -> Cleaned:
     """Take out stored files that the catalog does not know; the caller holds the partition's lock.
 
-    Only what was never committed is removed. Anything else may be the last copy of somebody's rows, and is set aside.
+    Only what was never committed is removed. Anything else may be the last copy of rows, and is set aside.
     """
     count = size = kept = 0
     parents = set()
     for path in list(orphans(database, partition)):
         owner = layout.is_our_name(path.name)
-        # A name that we never give is somebody's own, and a manifest that we do not know is for a rebuild to read.
+        # A name that we never give is of another program, and an unknown manifest is for a rebuild to read.
         if owner is None:
             continue
-        state = _state(database, owner)
+        state = state_of(database, owner)
         if state is None and database.storage.exists(database.layout.manifest(owner)):
             continue
         size += database.storage.size(path)
@@ -95,11 +95,6 @@ def _set_aside(database: Database, path: Path) -> None:
         if aside.is_copy(database, public, path):
             database.tree.delete(public)
     aside.put_aside(database, path)
-
-
-def _state(database: Database, transaction: str) -> str | None:
-    row = database.connection.execute("SELECT state FROM transactions WHERE name = ?", (transaction,)).fetchone()
-    return row[0] if row else None
 
 
 def remove_empty(database: Database, partition: str, directories: set[Path]) -> None:

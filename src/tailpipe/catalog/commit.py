@@ -6,8 +6,8 @@
     4 commit      one SQLite transaction, and only if the epoch is still ours
     5 publish     manifest, hive, mark, staging
 
-Until 4 a crash or an error leaves the partition as it was; from 4 on everything is finished by
-whoever opens the partition next.
+Until 4 a crash or an error leaves the partition as it was; from 4 on the next writer of the
+partition finishes everything.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dataclasses import field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from tailpipe.catalog import layout, manifest, verify
 from tailpipe.catalog.apply import apply, refused
@@ -34,6 +35,9 @@ from tailpipe.model.coverage import Cover
 from tailpipe.model.ledger import Unit
 from tailpipe.model.meter import Meter
 from tailpipe.model.staged import Kind, Staged, StagedFile
+
+if TYPE_CHECKING:
+    from tailpipe.catalog.catalog import Writer
 
 __all__ = ["Committed", "Transaction", "begin"]
 
@@ -67,8 +71,10 @@ class Transaction:
     kind: Kind
     unit: Unit | None
     begun_at: datetime
+    staging: Path
+    """The private directory for the job's files; give them names that do not end in `.parquet`."""
     stored: list[Path] = field(default_factory=list)
-    """What of it lies in `files/` or is about to: an abort takes it away without looking for it."""
+    """Its files in `files/`, or about to be: an abort removes them without a search."""
 
     def __enter__(self) -> Transaction:
         return self
@@ -80,17 +86,17 @@ class Transaction:
         if error is not None:
             self.abort()
 
-    @property
-    def staging(self) -> Path:
-        """The private directory for the job's files; give them names that do not end in `.parquet`."""
-        return self.database.layout.staging_in(self.database.layout.root(self.partition)) / self.name
-
     def commit(self, staged: Staged, meter: Meter | None = None) -> Committed:
         """Make all of it live, or raise and leave everything as it was."""
         try:
             with storage_errors(self.staging):
                 with (meter or Meter())("verify"):
-                    self._verify(staged)
+                    # Decided in the commit itself; checked here too, because a writer that took over clears staging.
+                    check_epoch(self.database, self.partition, self.partition_id, self.epoch)
+                    self.database.failpoints.reach("verify.before")
+                    found = [one for file in staged.files for one in verify.file_problems(file, self.staging)]
+                    self.check(staged, found + verify.account_problems(staged, self.kind))
+                    self.database.failpoints.reach("verify.after")
                 files = self._store(staged)
         except BaseException:
             self.abort()
@@ -109,7 +115,7 @@ class Transaction:
         """Commit what `draft` makes of the current state, then publish it."""
         try:
             with storage_errors(self.staging):
-                committed = self._commit(draft)
+                made = self._commit(draft)
         except sqlite3.IntegrityError as problem:
             self.abort()
             raise refused(self, str(problem)) from problem
@@ -117,18 +123,12 @@ class Transaction:
             # The rollback looks into the catalog: if the commit has happened after all, it does nothing.
             self.abort()
             raise
-        return self._publish(committed)
+        return self._publish(made)
 
     def check(self, staged: Staged, found: Sequence[str]) -> None:
         """Refuse what must not be committed: `found` are problems of its files and accounts."""
-        problems = [
-            *found,
-            *(
-                f'"{one.entry.origin}" belongs to the unit {one.entry.unit}'
-                for one in staged.artifacts
-                if one.entry.unit != self.unit and self.kind != "note"
-            ),
-        ]
+        misplaced = [one.entry for one in staged.artifacts if one.entry.unit != self.unit and self.kind != "note"]
+        problems = [*found, *(f'"{entry.origin}" belongs to the unit {entry.unit}' for entry in misplaced)]
         if problems:
             raise refused(self, "; ".join(problems[:5]))
 
@@ -149,13 +149,6 @@ class Transaction:
             return replace(made, sequence=0, previous=None)
         except sqlite3.IntegrityError as problem:
             raise refused(self, str(problem)) from problem
-
-    def _verify(self, staged: Staged) -> None:
-        # Decided in the commit itself; asked here too, because whoever took over has cleared staging.
-        check_epoch(self.database, self.partition, self.partition_id, self.epoch)
-        self.database.failpoints.reach("verify.before")
-        self.check(staged, verify.problems(staged, self.staging, self.kind))
-        self.database.failpoints.reach("verify.after")
 
     def _store(self, staged: Staged) -> tuple[StagedFile, ...]:
         storage, sources = self.database.storage, [self.staging / file.path for file in staged.files]
@@ -179,7 +172,7 @@ class Transaction:
 
     def _target(self, file: StagedFile, name: str) -> str:
         if file.role == "rejected" or file.tp_date is None:
-            return layout.rejected_path(self.partition, str(self.unit), name)
+            return f"{layout.rejected_directory(self.partition, str(self.unit))}/{name}"
         return layout.data_path(self.partition, file.tp_index, file.tp_date, name)
 
     def _draft(
@@ -187,12 +180,19 @@ class Transaction:
     ) -> Manifest:
         removed = staged.retires
         if self.kind == "replace":
-            rows = connection.execute(
+            live = connection.execute(
                 "SELECT path FROM files WHERE partition_id = ? AND unit = ? AND state = 'live' ORDER BY path",
                 (self.partition_id, str(self.unit)),
             )
-            removed = tuple(path for (path,) in rows)
-        self._check_carried(connection, staged, removed)
+            removed = tuple(path for (path,) in live)
+        # A rewrite that drops nothing loses no row of the files that it replaces.
+        query = "SELECT role, rows FROM files WHERE path = ?"
+        found = [connection.execute(query, (path,)).fetchone() for path in removed]
+        is_lossless = self.kind == "rewrite" and not staged.drops
+        for role, carried in (("data", staged.carried), ("rejected", staged.carried_rejected)):
+            rows = sum(row[1] for row in found if row and row[0] == role)
+            if carried > rows or (is_lossless and carried != rows):
+                raise refused(self, f"the retired files hold {rows} rows, but {carried} are carried over")
         known = load_coverage(connection, self.partition_id)
         return replace(
             draft,
@@ -209,17 +209,6 @@ class Transaction:
             ingested_at=staged.ingested_at,
             cursors=staged.cursors,
         )
-
-    def _check_carried(self, connection: sqlite3.Connection, staged: Staged, removed: tuple[str, ...]) -> None:
-        """Hold the carried rows against the files they come from: a rewrite that drops nothing loses none."""
-        found = [
-            connection.execute("SELECT role, rows FROM files WHERE path = ?", (path,)).fetchone() for path in removed
-        ]
-        is_lossless = self.kind == "rewrite" and not staged.drops
-        for role, carried in (("data", staged.carried), ("rejected", staged.carried_rejected)):
-            rows = sum(row[1] for row in found if row and row[0] == role)
-            if carried > rows or (is_lossless and carried != rows):
-                raise refused(self, f"the retired files hold {rows} rows, but {carried} are carried over")
 
     def _commit(self, draft: Callable[[sqlite3.Connection, Manifest], Manifest]) -> Manifest:
         self.database.failpoints.reach("commit.begin")
@@ -250,8 +239,16 @@ class Transaction:
         return made
 
     def _empty(self, connection: sqlite3.Connection) -> Manifest:
-        """The next manifest of the workspace, before it says anything."""
+        """The next manifest of the workspace, before it says anything.
+
+        By the previous transaction of the partition, a rebuild notices that a manifest was lost.
+        """
         (number,) = connection.execute("SELECT coalesce(max(number), 0) + 1 FROM transactions").fetchone()
+        previous = connection.execute(
+            "SELECT name FROM transactions INDEXED BY transactions_numbered"
+            " WHERE partition_id = ? AND number IS NOT NULL ORDER BY number DESC LIMIT 1",
+            (self.partition_id,),
+        ).fetchone()
         return Manifest(
             self.name,
             number,
@@ -260,18 +257,9 @@ class Transaction:
             self.unit,
             self.begun_at,
             self.database.now(),
-            previous=self._previous(connection),
+            previous=str(previous[0]) if previous else "",
             host=self.database.host.name,
         )
-
-    def _previous(self, connection: sqlite3.Connection) -> str:
-        """The last transaction of the partition in this workspace: a rebuild notices by it that a manifest was lost."""
-        row = connection.execute(
-            "SELECT name FROM transactions INDEXED BY transactions_numbered"
-            " WHERE partition_id = ? AND number IS NOT NULL ORDER BY number DESC LIMIT 1",
-            (self.partition_id,),
-        ).fetchone()
-        return str(row[0]) if row else ""
 
     def _publish(self, made: Manifest) -> Committed:
         problem = ""
@@ -279,30 +267,17 @@ class Transaction:
             with storage_errors(self.staging):
                 self.database.failpoints.reach("commit.after")
                 publish(self.database, made)
-        except StorageError as refused:
-            problem = f"{refused.message}; it is committed, and the hive follows at the next run"
+        except StorageError as error:
+            problem = f"{error.message}; it is committed, and the hive follows at the next run"
         self.database.on_commit()
-        return Committed(
-            self.name,
-            made.sequence,
-            self.unit,
-            sum(file.rows for file in made.added if file.role == "data"),
-            tuple(file.path for file in made.added),
-            made.removed,
-            problem,
-        )
+        rows = sum(file.rows for file in made.added if file.role == "data")
+        paths = tuple(file.path for file in made.added)
+        return Committed(self.name, made.sequence, self.unit, rows, paths, made.removed, problem)
 
 
-def begin(
-    database: Database,
-    partition: str,
-    partition_id: int,
-    epoch: int,
-    kind: Kind,
-    unit: Unit | None,
-    run_id: int | None,
-) -> Transaction:
+def begin(writer: Writer, kind: Kind, unit: Unit | None) -> Transaction:
     """Record the intent, then make the staging directory."""
+    database, partition, partition_id, epoch = writer.database, writer.partition, writer.partition_id, writer.epoch
     database.failpoints.reach("intent.before")
     now = database.now()
     with database.writing() as connection:
@@ -315,10 +290,11 @@ def begin(
         connection.execute(
             "INSERT INTO transactions (name, partition_id, kind, unit, state, epoch, run_id, begun_at)"
             " VALUES (?, ?, ?, ?, 'intent', ?, ?, ?)",
-            (name, partition_id, kind, str(unit) if unit else None, epoch, run_id, now.isoformat()),
+            (name, partition_id, kind, str(unit) if unit else None, epoch, writer.run_id, now.isoformat()),
         )
     database.failpoints.reach("intent.after")
-    transaction = Transaction(database, partition, partition_id, epoch, name, kind, unit, now)
+    staging = database.layout.staging_in(database.layout.root(partition)) / name
+    transaction = Transaction(database, partition, partition_id, epoch, name, kind, unit, now, staging)
     try:
         with storage_errors(transaction.staging):
             database.tree.make_directory(transaction.staging)

@@ -1,4 +1,4 @@
-"""Whether transactions of two hosts give the same state in either order: then none of them has to be told again."""
+"""Whether transactions of two hosts give the same state in either order: then none of them has to be replayed."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from tailpipe.catalog import head, schema, seals
@@ -27,11 +28,8 @@ from tailpipe.storage.storage import LocalTree, Storage
 __all__ = ["Database", "open_database", "storage_errors", "utc_now"]
 
 BUSY_SECONDS = 60.0
-
-
-def utc_now() -> datetime:
-    """The clock of everyone who is not a test."""
-    return datetime.now(UTC)
+utc_now = partial(datetime.now, UTC)
+"""The clock, except in tests."""
 
 
 @frozen
@@ -52,7 +50,7 @@ class Database:
     host: Host = field(default_factory=Host)
     """Whose files and commands are this workspace's own."""
     bring: Callable[..., list[str]] | None = None
-    """Brings files here that are in a store alone: see `Snapshot.bring`."""
+    """Fetches files that are in a store alone: see `Snapshot.bring`."""
 
     def now(self) -> datetime:
         """The time by the clock, in UTC: times are compared as text."""
@@ -61,20 +59,15 @@ class Database:
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """One consistent view over several statements; a value that cannot be one is damage, not a mistake of ours."""
-        with self._transaction("BEGIN") as connection:
+        with self.writing("BEGIN") as connection:
             try:
                 yield connection
             except (ValueError, TypeError) as problem:
                 raise seals.damaged(str(self.layout.database), str(problem)) from problem
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[sqlite3.Connection]:
         """All of it or nothing; waits for another writer."""
-        with self._transaction("BEGIN IMMEDIATE") as connection:
-            yield connection
-
-    @contextlib.contextmanager
-    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
         with storage_errors(self.layout.database):
             self.connection.execute(begin)
             try:
@@ -87,7 +80,7 @@ class Database:
                 raise
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connection."""
         self.connection.close()
 
 
@@ -203,7 +196,7 @@ def _missing(layout: Layout, storage: Storage) -> CatalogError:
 
 @contextlib.contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the system say into messages with a way out."""
+    """Turn errors of SQLite and the system into messages with a next step."""
     try:
         yield
     except sqlite3.IntegrityError:

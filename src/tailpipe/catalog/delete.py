@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 
 from tailpipe.catalog.commit import Committed, Transaction
-from tailpipe.catalog.coverage import Changes, load_coverage
+from tailpipe.catalog.coverage import load_coverage
 from tailpipe.catalog.manifest_record import Loss, Manifest
 from tailpipe.frozen import frozen
-from tailpipe.model.coverage import EVERY_DAY, Coverage, DaySet, Drop
+from tailpipe.model.coverage import EVERY_DAY, DaySet, Drop
 from tailpipe.model.ledger import Unit
 
 __all__ = ["Deletion", "delete", "preview"]
@@ -19,7 +18,7 @@ __all__ = ["Deletion", "delete", "preview"]
 
 @frozen
 class Deletion:
-    """What a deletion would take away."""
+    """What a deletion would remove."""
 
     partition: str
     files: int
@@ -39,8 +38,9 @@ class _Doomed:
     size: int
 
 
-def preview(connection: sqlite3.Connection, partition: str, partition_id: int, days: DaySet) -> Deletion:
-    """What `delete` of these days would do, for the question that is asked before."""
+def preview(connection: sqlite3.Connection, partition: str, days: DaySet) -> Deletion:
+    """What a deletion of these days would remove, for the confirmation before it."""
+    (partition_id,) = connection.execute("SELECT id FROM partitions WHERE name = ?", (partition,)).fetchone()
     found = _doomed(connection, partition_id, days)
     doomed = [one for one in found if one.tp_date]
     return Deletion(
@@ -60,11 +60,14 @@ def delete(transaction: Transaction, days: DaySet) -> Committed:
         doomed = _doomed(connection, transaction.partition_id, days)
         dates = DaySet.of(one.tp_date for one in doomed if one.tp_date)
         losses = {Loss(one.unit, one.tp_date, "dropped") for one in doomed if one.tp_date}
+        coverage = load_coverage(connection, transaction.partition_id)
+        # Only days of which something is known are dropped; the others can still be requested.
+        dropped = ((key, days & (known.known | dates)) for key, known in coverage.items())
         transaction.database.failpoints.reach("delete.before")
         return replace(
             made,
             removed=tuple(one.path for one in doomed),
-            coverage=_dropped(load_coverage(connection, transaction.partition_id), days, dates),
+            coverage=tuple((key, Drop(some)) for key, some in dropped if some),
             losses=tuple(sorted(losses, key=lambda loss: (str(loss.unit), loss.tp_date))),
         )
 
@@ -88,9 +91,3 @@ def _doomed(connection: sqlite3.Connection, partition_id: int, days: DaySet) -> 
     going = {one.unit for one in dated} - stay
     undated = (one for one in files if one.tp_date is None and one.unit.day is None)
     return dated + [one for one in undated if one.unit in going or days == EVERY_DAY]
-
-
-def _dropped(coverage: Mapping[str, Coverage], days: DaySet, dates: DaySet) -> Changes:
-    """Only days of which something is known are dropped; the others can still be requested."""
-    dropped = ((key, days & (known.known | dates)) for key, known in coverage.items())
-    return tuple((key, Drop(some)) for key, some in dropped if some)

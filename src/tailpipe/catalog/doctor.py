@@ -17,7 +17,7 @@ __all__ = ["Finding", "Rebuilt", "Repaired", "examine", "rebuild", "repair"]
 
 
 def examine(home: Path | Layout, *, data: Path | None = None, with_checksums: bool = False) -> list[Finding]:
-    """Everything that differs; reading all bytes again only if asked to. Changes nothing, takes no lock."""
+    """All differences between disk and catalog, without a change or a lock; `with_checksums` reads all bytes."""
     layout = Layout.of(home, data)
     try:
         with Catalog.open(layout, is_read_only=True, may_be_lost=True) as catalog, storage_errors(layout.home):

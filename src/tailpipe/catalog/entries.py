@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
 
-from tailpipe.catalog.frontier import derived_of
 from tailpipe.catalog.manifest_record import ImageRow, Loss, Manifest
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Coverage, DaySet, Known, Operation, parse_operation
@@ -49,7 +48,7 @@ def _plain(value: Any) -> Any:
 
 
 def _plain_artifact(one: StagedArtifact) -> dict[str, Any]:
-    """The same for an artifact, without a look at each of its facts: a Day may have thousands of them."""
+    """An artifact as a dictionary, written out for speed: a Day may have thousands of them."""
     entry, extra = one.entry, one.extra
     written = {
         **vars(entry),
@@ -71,8 +70,9 @@ def _plain_artifact(one: StagedArtifact) -> dict[str, Any]:
 
 
 def from_plain(whole: Mapping[str, Any]) -> Manifest:
-    """The manifest that a dictionary says, also one of the first format."""
+    """The manifest in a dictionary, also one of the first format."""
     known, extra = _split(Manifest, whole)
+    samples = (_split(Sample, one) for one in whole["samples"])
     return Manifest(
         **{
             **known,
@@ -86,7 +86,7 @@ def from_plain(whole: Mapping[str, Any]) -> Manifest:
             "restores": DaySet.parse(whole["restores"]),
             "coverage": tuple(_changes(whole["coverage"])),
             "losses": tuple(_loss(one) for one in whole["losses"]),
-            "samples": tuple(_sample(one) for one in whole["samples"]),
+            "samples": tuple(Sample(**facts, extra=more) for facts, more in samples),
             "image": tuple(ImageRow(one["table"], one["values"]) for one in whole.get("image", ())),
             "ingested_at": _moment(whole.get("ingested_at")),
             "extra": extra,
@@ -95,7 +95,7 @@ def from_plain(whole: Mapping[str, Any]) -> Manifest:
 
 
 def _split(kind: type[Any], one: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What this version knows of an entry, and the rest."""
+    """The facts of an entry that this version knows, and the rest."""
     names = kind.__dataclass_fields__.keys()
     if one.keys() <= names and "extra" not in one:
         return dict(one), {}  # as almost all of them
@@ -134,11 +134,6 @@ def _loss(one: Mapping[str, Any]) -> Loss:
     return Loss(Unit.from_key(one["unit"]), date.fromisoformat(one["tp_date"]), one["reason"], extra)
 
 
-def _sample(one: Mapping[str, Any]) -> Sample:
-    known, extra = _split(Sample, one)
-    return Sample(**known, extra=extra)
-
-
 def _changes(written: Any) -> list[tuple[str, Operation]]:
     """Changes of coverage, or the whole coverage of each source, as manifests of the first format have it."""
     if isinstance(written, Mapping):
@@ -151,8 +146,8 @@ def _changes(written: Any) -> list[tuple[str, Operation]]:
 
 def _coverage(one: Mapping[str, str | None]) -> Coverage:
     known = Coverage.parse({name: text for name, text in one.items() if text}, one.get("frontier"))
-    # Before there was a frontier, none was written.
-    return known if "frontier" in one else dataclasses.replace(known, frontier=derived_of(known))
+    # Before there was a frontier, none was written: nothing is known but the days.
+    return known if "frontier" in one else dataclasses.replace(known, frontier=known.known.last)
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -14,102 +14,39 @@ from collections.abc import Mapping
 from tailpipe.errors import UsageError
 
 __all__ = [
-    "ACTIONS",
-    "DETECT_NAMES",
-    "LAND_NAMES",
-    "NAMES",
-    "ROOT_NAMES",
-    "SHARED_NAMES",
-    "STORE_NAMES",
-    "Failpoints",
+    *("ACTIONS", "DETECT_NAMES", "LAND_NAMES", "NAMES", "ROOT_NAMES", "SHARED_NAMES", "STORE_NAMES", "Failpoints"),
 ]
 
 ACTIONS = ("kill", "stop", "enospc", "eio")
 
 NAMES = (
-    "lock.taken",
-    "intent.before",
-    "intent.after",
-    "staging.made",
-    "verify.before",
-    "verify.after",
-    "store.directory",
-    "store.rename",
-    "store.synced",
-    "commit.begin",
-    "commit.before",
-    "commit.after",
-    "manifest.written",
-    "manifest.after",
-    "project.unlink",
-    "project.link",
-    "project.copy",
-    "project.exchange.before",
-    "project.exchange.after",
-    "project.drain",
-    "project.synced",
-    "publish.before",
-    "publish.after",
-    "staging.remove",
-    "staging.removed",
-    "rollback.orphan",
-    "rollback.staging",
-    "rollback.before",
-    "rollback.after",
-    "recover.before",
-    "recover.forward",
-    "recover.after",
-    "clean.unlink",
-    "clean.forget",
-    "delete.before",
-    "delete.after",
+    *("lock.taken", "intent.before", "intent.after", "staging.made", "verify.before", "verify.after"),
+    *("store.directory", "store.rename", "store.synced", "commit.begin", "commit.before", "commit.after"),
+    *("manifest.written", "manifest.after", "project.unlink", "project.link", "project.copy"),
+    *("project.exchange.before", "project.exchange.after", "project.drain", "project.synced", "publish.before"),
+    *("publish.after", "staging.remove", "staging.removed", "rollback.orphan", "rollback.staging"),
+    *("rollback.before", "rollback.after", "recover.before", "recover.forward", "recover.after"),
+    *("clean.unlink", "clean.forget", "delete.before", "delete.after"),
 )
 
 STORE_NAMES = (
-    "push.begin",
-    "push.fetched",
-    "push.put",
-    "push.noted",
-    "push.uploaded",
-    "push.appended",
-    "learn.copied",
-    "learn.before",
-    "push.learned",
-    "tier.left",
-    "tier.withdrawn",
-    "tier.unlink",
-    "tier.forget",
-    "tier.after",
+    *("push.begin", "push.fetched", "push.put", "push.noted", "push.uploaded", "push.appended", "learn.copied"),
+    *("learn.before", "push.learned", "tier.left", "tier.withdrawn", "tier.unlink", "tier.forget"),
+    *("tier.after",),
 )
 """Those of a push and of tiers; a partition without a store never reaches them."""
 
 ROOT_NAMES = (
-    "root.copied",
-    "root.before",
-    "root.switched",
-    "root.recorded",
-    "root.withdraw",
-    "root.unlink",
-    "root.forget",
+    *("root.copied", "root.before", "root.switched", "root.recorded", "root.withdraw", "root.unlink"),
+    *("root.forget",),
 )
 """Those of a partition whose files move to another disk."""
 
-SHARED_NAMES = (
-    "rebase.copied",
-    "rebase.before",
-    "rebase.after",
-    "push.checkpointed",
-    "pull.stored",
-    "pull.noted",
-)
+SHARED_NAMES = (*("rebase.copied", "rebase.before", "rebase.after", "push.checkpointed", "pull.stored", "pull.noted"),)
 """Those that only a host reaches which shares its store with others, or has a long log."""
 
-DETECT_NAMES = (
-    "alert.sent",
-    "alert.noted",
-)
+DETECT_NAMES = ("alert.sent", "alert.noted")
 """Those of alerts."""
-
 
 LAND_NAMES = ("land.checked", "land.appended", "land.learned")
 """Those of a transaction whose files tasks have put into a store."""

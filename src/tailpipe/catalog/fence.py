@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from datetime import datetime
 
+from tailpipe.catalog.facts import read_fact, write_fact
 from tailpipe.catalog.manifest_record import Manifest
 
 __all__ = ["fence", "fence_mark", "is_sweep", "sweep_manifest"]
@@ -39,10 +40,9 @@ def fence(connection: sqlite3.Connection, manifest: Manifest, partition_id: int)
         (len(_SUFFIX), f"{mark}{_SUFFIX}", partition_id),
     )
     # Of a push that was killed, not even the keys may be known.
-    connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (f"sweep:{manifest.partition}", mark))
+    write_fact(connection, f"sweep:{manifest.partition}", mark)
 
 
 def fence_mark(connection: sqlite3.Connection, partition: str) -> str:
     """What names of objects end with since the newest sweep that is known here."""
-    row = connection.execute("SELECT value FROM facts WHERE name = ?", (f"sweep:{partition}",)).fetchone()
-    return str(row[0]) if row else ""
+    return read_fact(connection, f"sweep:{partition}") or ""

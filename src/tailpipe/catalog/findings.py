@@ -20,18 +20,8 @@ from tailpipe.frozen import frozen
 from tailpipe.model.coverage import DaySet
 
 __all__ = [
-    "Finding",
-    "ProblemKind",
-    "damage",
-    "hive",
-    "lost",
-    "partitions",
-    "stored",
-    "stored_partitions",
-    "transactions",
-    "unknown",
-    "unmounted",
-    "unstored",
+    *("Finding", "ProblemKind", "damage", "hive", "lost", "partitions", "stored", "stored_partitions"),
+    *("transactions", "unknown", "unmounted", "unstored"),
 ]
 
 ProblemKind = Literal[
@@ -73,7 +63,7 @@ class Finding:
 
 
 def partitions(database: Database) -> list[str]:
-    """Those that the catalog knows, and those that have stored files without its knowing."""
+    """The partitions that the catalog knows, and others that have stored files."""
     known = [name for (name,) in database.connection.execute("SELECT name FROM partitions").fetchall()]
     return sorted({*known, *stored_partitions(database)})
 
@@ -103,7 +93,7 @@ def damage(database: Database) -> Iterator[Finding]:
 
 
 def unmounted(database: Database, partition: str) -> Iterator[Finding]:
-    """A root that is not mounted: of its files nothing can be said."""
+    """A root that is not mounted, so that its files cannot be checked."""
     root = database.layout.root(partition)
     if not is_present(database, root):
         problem = absent(partition, root)
@@ -111,7 +101,7 @@ def unmounted(database: Database, partition: str) -> Iterator[Finding]:
 
 
 def stored(database: Database, partition: str, with_checksums: bool) -> Iterator[Finding]:
-    """Live files that are not there any more, or not as they were."""
+    """Live files that are missing or altered."""
     is_there = "there" if has_column(database.connection, "files", "there") else "0"
     rows = database.connection.execute(
         f"SELECT path, unit, rows, bytes, sha256, {is_there} FROM files JOIN partitions p ON p.id = partition_id"  # noqa: S608
@@ -136,18 +126,8 @@ def stored(database: Database, partition: str, with_checksums: bool) -> Iterator
                 continue
         copy = aside.sound_copy(database, path, size, sha256)
         found = f"; the {'hive has an intact' if copy else 'store has a'} copy" if copy or there else ""
-        yield Finding(
-            problem,
-            path,
-            f"{where} {wrong}{found}",
-            partition,
-            unit,
-            repair,
-            str(copy or ""),
-            size,
-            sha256,
-            bool(there),
-        )
+        facts = (partition, unit, repair, str(copy or ""), size, sha256, bool(there))
+        yield Finding(problem, path, f"{where} {wrong}{found}", *facts)
 
 
 def lost(database: Database, partition: str) -> Iterator[Finding]:
@@ -166,7 +146,7 @@ def lost(database: Database, partition: str) -> Iterator[Finding]:
 
 
 def hive(database: Database, partition: str, with_checksums: bool) -> Iterator[Finding]:
-    """Links that lack, links that should be gone, and files of others."""
+    """Missing links, stale links, and files of other programs."""
     rows = database.connection.execute(
         "SELECT path, unit, bytes, sha256 FROM files JOIN partitions p ON p.id = partition_id"  # noqa: S608 - ours
         f" WHERE p.name = ? AND state = 'live' AND role = 'data'{here_alone(database.connection)} ORDER BY path",
@@ -183,13 +163,15 @@ def hive(database: Database, partition: str, with_checksums: bool) -> Iterator[F
         if is_ours(database, place.name):
             message = f"{place} was replaced or moved to the store, but is still in the hive"
             yield Finding("stale", str(place), message, partition)
-        elif not _is_twin(database, place):  # what is orphaned as a whole is reported as that
+        elif not (  # what is orphaned as a whole is reported as that
+            layout.is_our_name(place.name) and database.tree.is_same(database.layout.mirrored(place), place)
+        ):
             message = f"{place} is not a file of tailpipe; it is kept, but readers of the hive see it"
             yield Finding("foreign", str(place), message, partition, repair="")
 
 
 def _wrong_copy(database: Database, stored: Path, public: Path, size: int, sha256: str, with_checksums: bool) -> str:
-    """The command that puts a public file right, or an empty text if it is what it should be."""
+    """The command that repairs a public file, or an empty text if it is correct."""
     if database.tree.is_same(stored, public):
         return ""
     # A copy, where the file system has no links.
@@ -198,21 +180,10 @@ def _wrong_copy(database: Database, stored: Path, public: Path, size: int, sha25
     return REPAIR_BYTES if with_checksums and database.tree.checksum(public) != sha256 else ""
 
 
-def _is_twin(database: Database, public: Path) -> bool:
-    """Whether a file of the hive is the same as a stored one."""
-    if layout.is_our_name(public.name) is None:
-        return False
-    return database.tree.is_same(database.layout.mirrored(public), public)
-
-
 def unstored(database: Database, partition: str) -> Iterator[Finding]:
     """Stored files that belong to nothing."""
-    is_busy = {
-        name
-        for (name,) in database.connection.execute(
-            "SELECT name FROM transactions WHERE state IN ('intent', 'committed')"
-        )
-    }
+    query = "SELECT name FROM transactions WHERE state IN ('intent', 'committed')"
+    is_busy = {name for (name,) in database.connection.execute(query)}
     for path in orphans(database, partition):
         owner = layout.is_our_name(path.name)
         if owner in is_busy:
@@ -224,7 +195,7 @@ def unstored(database: Database, partition: str) -> Iterator[Finding]:
 
 
 def transactions(database: Database, partition: str, with_checksums: bool) -> Iterator[Finding]:
-    """Transactions that are not over, and those that could not be told again; a store records those of other hosts."""
+    """Transactions that are not over or that a rebuild would lose; a store records those of other hosts."""
     number = "number" if has_column(database.connection, "transactions", "number") else "sequence"
     rows = database.connection.execute(
         "SELECT t.name, state, coalesce(unit, kind) FROM transactions t JOIN partitions p ON p.id = t.partition_id"  # noqa: S608

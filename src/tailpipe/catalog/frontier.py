@@ -7,7 +7,7 @@ from datetime import date
 
 from tailpipe.model.coverage import Coverage, DaySet
 
-__all__ = ["derived", "derived_of"]
+__all__ = ["derived"]
 
 _OPEN = """
 SELECT max(substr(window_end, 1, 10)) FROM runs WHERE partition_id = ?
@@ -22,11 +22,6 @@ def derived(connection: sqlite3.Connection, partition_id: int, coverage: Coverag
     """The newest day that a run without an end had reached; None if all runs of the partition had one."""
     (begun,) = connection.execute("SELECT count(*) FROM runs WHERE partition_id = ?", (partition_id,)).fetchone()
     if not begun:
-        return derived_of(coverage)  # rebuilt from its manifests: they know of no runs
+        return coverage.known.last  # rebuilt from its manifests: they know of no runs
     (newest,) = connection.execute(_OPEN, (partition_id,)).fetchone()
     return (coverage.known & DaySet.span(date.min, date.fromisoformat(newest))).last if newest else None
-
-
-def derived_of(coverage: Coverage) -> date | None:
-    """The same where nothing is known but the days: the newest of them."""
-    return coverage.known.last

@@ -1,7 +1,7 @@
-"""The head: a small file beside the data that names the newest published transaction and the workspace it is of.
+"""The head: a small file next to the data that names the newest published transaction and its workspace.
 
-Without it nobody would notice that `catalog.db` is older than the data (restored from a backup, or its log was lost),
-or that two workspaces share a `data_dir`. It only warns: a head that cannot be read is ignored and written again.
+It reveals that `catalog.db` is older than the data (restored from a backup, or its log was lost), or that two
+workspaces share a `data_dir`. It only warns: a head that cannot be read is ignored and written again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tailpipe.catalog.database import Database
     from tailpipe.storage.storage import Storage
 
-__all__ = ["Head", "advance", "check", "draft", "ensure", "foreign", "newest", "of", "read", "workspace_of"]
+__all__ = ["Head", "advance", "check", "draft", "ensure", "foreign", "read", "workspace_of"]
 
 
 @frozen
@@ -45,7 +45,7 @@ def read(layout: Layout, storage: Storage) -> Head | None:
         head = Head(**facts)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
-    return head if total == _check(head) else None
+    return head if total == crc32(repr(head).encode()) else None
 
 
 def check(connection: sqlite3.Connection, layout: Layout, head: Head | None) -> None:
@@ -82,28 +82,24 @@ def foreign(layout: Layout, head: Head) -> WorkspaceError:
     )
 
 
-def newest(database: Database) -> Head | None:
-    """The newest published transaction of this workspace that the catalog knows."""
+def ensure(database: Database) -> None:
+    """Write the head if it is lost or late, as it may be after a crash."""
+    now = read(database.layout, database.storage)
     row = database.connection.execute(
         "SELECT p.name, t.name, number FROM transactions t JOIN partitions p ON p.id = partition_id"
         " WHERE number IS NOT NULL AND state = 'published' ORDER BY number DESC LIMIT 1"
     ).fetchone()
     workspace = workspace_of(database.connection)
-    return Head(workspace, str(database.layout.home), *row) if row and workspace else None
-
-
-def ensure(database: Database) -> None:
-    """Write the head if it is lost or late, as it may be after a crash."""
-    now, wanted = read(database.layout, database.storage), newest(database)
-    if wanted is not None and (now is None or now.sequence < wanted.sequence):
+    if row and workspace and (now is None or now.sequence < row[2]):
+        newest = Head(workspace, str(database.layout.home), *row)
         with database.writing():  # one at a time, because there is one draft
-            advance(database, wanted, draft(database, wanted, database.layout.head.with_name("head.new")))
+            advance(database, newest, draft(database, newest, database.layout.head.with_name("head.new")))
 
 
 def draft(database: Database, head: Head, path: Path) -> Path:
     """Write a head aside, durably."""
     database.tree.make_directory(path.parent)
-    text = json.dumps({**asdict(head), "check": _check(head)}, ensure_ascii=False)
+    text = json.dumps({**asdict(head), "check": crc32(repr(head).encode())}, ensure_ascii=False)
     database.tree.write(path, text.encode())
     return path
 
@@ -115,11 +111,6 @@ def advance(database: Database, head: Head, written: Path) -> None:
         database.storage.put_file(written, database.layout.head)
 
 
-def of(database: Database, partition: str, transaction: str, sequence: int) -> Head:
-    """The head that a transaction becomes."""
-    return Head(workspace_of(database.connection) or "", str(database.layout.home), partition, transaction, sequence)
-
-
 def workspace_of(connection: sqlite3.Connection) -> str | None:
     """The name that a catalog was given when it was made; None if it is older than such names."""
     try:
@@ -129,7 +120,3 @@ def workspace_of(connection: sqlite3.Connection) -> str | None:
             return None
         raise
     return str(row[0]) if row else None
-
-
-def _check(head: Head) -> int:
-    return crc32(repr(head).encode())

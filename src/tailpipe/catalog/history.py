@@ -1,4 +1,4 @@
-"""The history that manifests tell: is it whole, and if not, up to where can it be believed?
+"""The history in manifests: whether it is complete, and if not, up to where it is proven.
 
 A manifest names the one before it in its partition, and all of them are numbered without a gap. Whatever was lost could
 have retired files or have taken artifacts: what comes after it cannot be applied without rows twice or rows lost.
@@ -7,7 +7,7 @@ have retired files or have taken artifacts: what comes after it cannot be applie
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -39,7 +39,7 @@ class History:
     holes: tuple[Hole, ...] = ()
 
     def without(self, first: Manifest) -> History:
-        """The same without a manifest that could not be applied, and without what comes after it in its partition."""
+        """The history up to a manifest that could not be applied; only its partition is cut."""
         gone = [one for one in self.whole if one.partition == first.partition and one.sequence >= first.sequence]
         kept = tuple(one for one in self.whole if one not in gone)
         return replace(self, whole=kept, cut=(*self.cut, *gone))
@@ -48,11 +48,14 @@ class History:
 def read_history(found: Iterable[Manifest], newest: int = 0, accepted: Collection[int] = ()) -> History:
     """Put manifests in order; `newest` is the highest number that is known, `accepted` are those known to be lost."""
     manifests = sorted(found, key=lambda one: (one.sequence, one.committed_at))
-    chains = {name: _since_image(chain) for name, chain in _by_partition(manifests).items()}
-    told = {one.sequence for one in manifests} | set(accepted)
+    by_partition: dict[str, list[Manifest]] = defaultdict(list)
+    for one in manifests:
+        by_partition[one.partition].append(one)
+    chains = {name: _since_image(chain) for name, chain in by_partition.items()}
+    known = {one.sequence for one in manifests} | set(accepted)
     for chain in chains.values():
-        told |= numbers_in(chain[0])
-    gaps = [number for number in range(1, max([newest, *told], default=0) + 1) if number not in told]
+        known |= numbers_in(chain[0])
+    gaps = [number for number in range(1, max([newest, *known], default=0) + 1) if number not in known]
     breaks = {name: _first_break(chain) for name, chain in chains.items()}
     holes = [
         Hole(str(chain[at].previous), partition=name)
@@ -63,34 +66,29 @@ def read_history(found: Iterable[Manifest], newest: int = 0, accepted: Collectio
     unknown = gaps[len(holes) :] if len(gaps) > len(holes) else []
     if unknown:
         holes += [Hole(sequence=number) for number in gaps]
-        breaks = {name: _earlier(breaks[name], _first_unproven(chain, gaps)) for name, chain in chains.items()}
+        for name, chain in chains.items():
+            found_at = (breaks[name], _first_unproven(chain, gaps))
+            breaks[name] = min((at for at in found_at if at is not None), default=None)
     whole = [one for name, chain in chains.items() for one in chain[: breaks[name]]]
     cut = [one for name, chain in chains.items() if (at := breaks[name]) is not None for one in chain[at:]]
     return History(tuple(_numbered(whole)), tuple(cut), tuple(holes))
 
 
 def numbers_in(manifest: Manifest) -> set[int]:
-    """The numbers of the commits of this workspace that an image tells of; earlier versions had the sequence alone."""
+    """The numbers of the commits of this workspace in an image; earlier versions had the sequence alone."""
     rows = (row.values for row in manifest.image if row.table == "transactions")
     numbers = (values.get("number", values["sequence"]) for values in rows)
     return {int(number) for number in numbers if number is not None}
 
 
-def _by_partition(manifests: Iterable[Manifest]) -> Mapping[str, list[Manifest]]:
-    chains = defaultdict(list)
-    for one in manifests:
-        chains[one.partition].append(one)
-    return chains
-
-
 def _since_image(chain: Sequence[Manifest]) -> Sequence[Manifest]:
-    """From the newest image on: it tells everything that was before it."""
+    """The manifests from the newest image on: it contains everything before it."""
     images = [at for at, one in enumerate(chain) if one.image]
     return chain[images[-1] :] if images else chain
 
 
 def _first_break(chain: Sequence[Manifest]) -> int | None:
-    """Where a manifest names another one before it than is there."""
+    """The index of the first manifest that does not name the one before it."""
     for at, one in enumerate(chain):
         before = chain[at - 1].transaction if at else ""
         if one.previous not in (None, before) and not (at == 0 and one.image):
@@ -99,7 +97,7 @@ def _first_break(chain: Sequence[Manifest]) -> int | None:
 
 
 def _first_unproven(chain: Sequence[Manifest], gaps: Sequence[int]) -> int | None:
-    """Where a manifest comes after a gap and does not say what was before it."""
+    """The index of the first manifest that comes after a gap and does not name the one before it."""
     for at, one in enumerate(chain):
         before = chain[at - 1].sequence if at else 0
         if one.previous is None and any(before < gap < one.sequence for gap in gaps):
@@ -107,12 +105,8 @@ def _first_unproven(chain: Sequence[Manifest], gaps: Sequence[int]) -> int | Non
     return None
 
 
-def _earlier(one: int | None, other: int | None) -> int | None:
-    return min((at for at in (one, other) if at is not None), default=None)
-
-
 def _numbered(manifests: Iterable[Manifest]) -> list[Manifest]:
-    """In the order of their commits; numbered anew if two have one number, as after an old catalog was put back."""
+    """Manifests in commit order, renumbered if two share a number, as after an old catalog was restored."""
     ordered = sorted(manifests, key=lambda one: (one.sequence, one.committed_at))
     if max(Counter(one.sequence for one in ordered).values(), default=0) < 2:
         return ordered

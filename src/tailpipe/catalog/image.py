@@ -1,4 +1,4 @@
-"""Images: all that the catalog knows of a partition in one manifest, which makes good for those that were lost before.
+"""Images: the whole state of a partition in one manifest, which replaces all manifests before it.
 
 A rebuild begins the history of a partition with its newest image.
 """
@@ -18,7 +18,7 @@ __all__ = ["columns", "restore", "shared", "tables", "take"]
 _FIRST = ("transactions", "files")
 """These are restored before all others, which refer to them."""
 _SET = "(SELECT columns FROM column_sets c WHERE c.id = columns_id)"
-_NOT_TOLD = frozenset({"runs", "images", "pending", "pushed", "stores"})
+_EXCLUDED = frozenset({"runs", "images", "pending", "pushed", "stores"})
 """What is known of runs and stores is of this catalog alone, and `coverage` holds what is pending."""
 _REFERENCES = ("transaction_id", "retired_by", "superseded_by")
 
@@ -35,8 +35,8 @@ def take(connection: sqlite3.Connection, partition_id: int) -> tuple[ImageRow, .
             where = "transaction_id IN (SELECT id FROM transactions WHERE partition_id = :id)"
         elif table == "transactions":
             where += " AND sequence IS NOT NULL"
-        told = [name for name in names if name not in ("partition_id", "run_id", "record", "columns_id")]
-        wanted = [*told, *(["columns"] if "columns_id" in names else [])]
+        plain = [name for name in names if name not in ("partition_id", "run_id", "record", "columns_id")]
+        wanted = [*plain, *(["columns"] if "columns_id" in names else [])]
         chosen = ", ".join(_SET if name == "columns" else name for name in wanted)
         rows = connection.execute(f"SELECT {chosen} FROM {table} WHERE {where}", {"id": partition_id})  # noqa: S608
         found += [ImageRow(table, dict(zip(wanted, row, strict=True))) for row in rows]
@@ -66,9 +66,9 @@ def shared(image: Sequence[ImageRow], host: str, keys: Mapping[str, str]) -> tup
 
 
 def restore(connection: sqlite3.Connection, image: Sequence[ImageRow], partition_id: int) -> None:
-    """Let these be the rows of a partition of which nothing is known yet.
+    """Insert these rows of a partition of which nothing is known yet.
 
-    Transactions whose numbers are taken get others. Tables and columns that a newer version has added are left out.
+    Transactions whose numbers are taken get others. Tables and columns that a newer version has added are omitted.
     """
     known = {table: set(columns(connection, table)) for table in tables(connection)}
     ids: dict[Value, Value] = {}
@@ -84,8 +84,8 @@ def restore(connection: sqlite3.Connection, image: Sequence[ImageRow], partition
         values |= {name: ids[values[name]] for name in _REFERENCES if values.get(name) in ids}
         return {name: value for name, value in values.items() if name in known[row.table]}
 
-    told = (row for row in image if row.table in known)
-    for table, rows in groupby(told, lambda row: row.table):
+    understood = (row for row in image if row.table in known)
+    for table, rows in groupby(understood, lambda row: row.table):
         if table == "transactions":
             for row in rows:
                 # Earlier versions numbered all transactions by their sequence.
@@ -114,14 +114,11 @@ def _free(connection: sqlite3.Connection, values: Mapping[str, Value]) -> dict[s
 
 
 def tables(connection: sqlite3.Connection) -> list[str]:
-    """The tables that an image tells, in the order in which they are restored."""
+    """The tables in an image, in the order in which they are restored."""
     names = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-    told = [name for name in names if name not in _NOT_TOLD and _is_of_partition(columns(connection, name))]
-    return sorted(told, key=lambda name: (name not in _FIRST, name != _FIRST[0], name))
-
-
-def _is_of_partition(names: Sequence[str]) -> bool:
-    return "partition_id" in names or "transaction_id" in names
+    of_partition = {"partition_id", "transaction_id"}
+    found = [name for name in names if name not in _EXCLUDED and of_partition & {*columns(connection, name)}]
+    return sorted(found, key=lambda name: (name not in _FIRST, name != _FIRST[0], name))
 
 
 def columns(connection: sqlite3.Connection, table: str) -> list[str]:

@@ -2,7 +2,7 @@
 
     <home>/tp_table=…/tp_partition=…/tp_index=…/tp_date=…/<name>.parquet   the hive, by `partition_by`
     <home>/.tailpipe/catalog.db · locks/                                   always on a local disk
-    <data>/.tailpipe/files · staging · manifests · rejected                <data> is <home> unless told
+    <data>/.tailpipe/files · staging · manifests · rejected                <data> is <home> by default
     <root>/.tailpipe/files · staging · rejected, and the hive              of a partition that has a root of its own
 
 Values become directory names by percent-encoding, which DuckDB and Spark undo. What no tool would
@@ -26,16 +26,8 @@ from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import LocalTree
 
 __all__ = [
-    "CHECKPOINT",
-    "DROPPED",
-    "INTERNAL",
-    "MANIFEST",
-    "Layout",
-    "encoded",
-    "foreign_data",
-    "index_segment",
-    "is_our_name",
-    "segments",
+    *("CHECKPOINT", "DROPPED", "INTERNAL", "MANIFEST", "Layout", "encoded", "foreign_data", "index_segment"),
+    *("is_our_name", "segments"),
 ]
 
 INTERNAL = ".tailpipe"
@@ -63,6 +55,47 @@ class Layout:
     """Where the config wants the local files of partitions, if not in `data`."""
     roots: dict[str, Path] = field(default_factory=dict)
     """Where they are, by the catalog that was opened: see `roots.py`. It follows when a partition moves."""
+    database: Path = field(init=False, repr=False, compare=False)
+    locks: Path = field(init=False, repr=False, compare=False)
+    """The directory of the lock files."""
+    catalog_lock: Path = field(init=False, repr=False, compare=False)
+    """Of the catalog as a whole; no partition has a name without a dot."""
+    listings: Path = field(init=False, repr=False, compare=False)
+    """What sources remember of their listings; they list again what is lost."""
+    spark_log: Path = field(init=False, repr=False, compare=False)
+    clients: Path = field(init=False, repr=False, compare=False)
+    """What other clients have requested: one file for each of their databases."""
+    internal: Path = field(init=False, repr=False, compare=False)
+    """What stored paths are relative to, unless their partition has another root."""
+    files: Path = field(init=False, repr=False, compare=False)
+    """The tree of the immutable files."""
+    rejected: Path = field(init=False, repr=False, compare=False)
+    """The tree of the rejected rows."""
+    staging: Path = field(init=False, repr=False, compare=False)
+    """One directory for each running transaction; see `staging_in`."""
+    manifests: Path = field(init=False, repr=False, compare=False)
+    """One file for each committed transaction."""
+    gaps: Path = field(init=False, repr=False, compare=False)
+    """The numbers of commits whose manifests are known to be lost."""
+    log: Path = field(init=False, repr=False, compare=False)
+    """Copies of the objects of logs that this catalog knows, for a rebuild."""
+    head: Path = field(init=False, repr=False, compare=False)
+    """The file that names the newest transaction."""
+    roots_record: Path = field(init=False, repr=False, compare=False)
+    """The roots of partitions, for a rebuild."""
+    cache: Path = field(init=False, repr=False, compare=False)
+    """Fetched files that are in a store alone."""
+
+    def __post_init__(self) -> None:
+        own, shared = self.home / INTERNAL, self.data / INTERNAL
+        places = {name: own / name for name in ("locks", "listings", "clients")}
+        places |= {name: shared / name for name in ("files", "rejected", "staging", "manifests", "log")}
+        places |= {"database": own / "catalog.db", "catalog_lock": own / "locks" / "catalog.lock"}
+        places |= {"spark_log": own / "logs" / "spark.log", "gaps": shared / "manifests" / "gaps.json"}
+        places |= {"head": shared / "head", "cache": shared / "cache"}
+        places |= {"internal": shared, "roots_record": shared / "roots.json"}
+        for name, place in places.items():
+            object.__setattr__(self, name, place)
 
     @classmethod
     def of(cls, home: Path | Layout, data: Path | None = None) -> Layout:
@@ -76,21 +109,6 @@ class Layout:
         """The directories of the hive of a partition."""
         return tuple(self.hive.get(partition, self.hive_of_others))
 
-    @property
-    def database(self) -> Path:
-        """The catalog itself."""
-        return self.home / INTERNAL / "catalog.db"
-
-    @property
-    def locks(self) -> Path:
-        """The directory of the lock files."""
-        return self.home / INTERNAL / "locks"
-
-    @property
-    def internal(self) -> Path:
-        """What stored paths are relative to, unless their partition has a root of its own."""
-        return self.data / INTERNAL
-
     def root(self, partition: str) -> Path:
         """The directory of the hive, the stored files and the staging of a partition."""
         return self.roots.get(partition, self.data)
@@ -103,63 +121,13 @@ class Layout:
         """The root that a path is below."""
         return next((root for root in self.roots.values() if path.is_relative_to(root)), self.data)
 
-    @property
-    def roots_record(self) -> Path:
-        """The roots of partitions, for a rebuild."""
-        return self.internal / "roots.json"
-
-    @property
-    def files(self) -> Path:
-        """The tree of the immutable files."""
-        return self.internal / "files"
-
-    @property
-    def rejected(self) -> Path:
-        """The tree of the rejected rows."""
-        return self.internal / "rejected"
-
-    @property
-    def staging(self) -> Path:
-        """One directory for each running transaction; see `staging_in`."""
-        return self.internal / "staging"
-
     def staging_in(self, root: Path) -> Path:
         """The staging of partitions with this root: on the same disk as their files."""
         return root / INTERNAL / "staging"
 
-    @property
-    def manifests(self) -> Path:
-        """One file for each committed transaction."""
-        return self.internal / "manifests"
-
-    @property
-    def head(self) -> Path:
-        """The file that names the newest transaction."""
-        return self.internal / "head"
-
     def set_aside(self, root: Path) -> Path:
         """Where a repair puts what it takes out of a root and must not delete."""
         return root / INTERNAL / "set-aside"
-
-    @property
-    def cache(self) -> Path:
-        """Files that are in a store alone and were fetched."""
-        return self.internal / "cache"
-
-    @property
-    def listings(self) -> Path:
-        """What sources remember of their listings; they list again what is lost."""
-        return self.home / INTERNAL / "listings"
-
-    @property
-    def spark_log(self) -> Path:
-        """What Spark has to say."""
-        return self.home / INTERNAL / "logs" / "spark.log"
-
-    @property
-    def clients(self) -> Path:
-        """What other clients have asked for, one file for each of their databases."""
-        return self.home / INTERNAL / "clients"
 
     def client_database(self, name: str) -> Path:
         """The database that a client opens."""
@@ -169,11 +137,6 @@ class Layout:
         """The lock file of a partition."""
         return self.locks / f"{encoded(partition)}.lock"
 
-    @property
-    def catalog_lock(self) -> Path:
-        """The lock file of the catalog as a whole; no partition has a name without a dot."""
-        return self.locks / "catalog.lock"
-
     def manifest(self, transaction: str) -> Path:
         """The manifest of a transaction."""
         return self.manifests / f"{transaction}{MANIFEST}"
@@ -182,18 +145,13 @@ class Layout:
         """The manifest of a transaction that was dropped, because another host was first."""
         return self.manifests / f"{transaction}{DROPPED}"
 
-    @property
-    def log(self) -> Path:
-        """Copies of the objects of logs that this catalog knows: a rebuild tells them again."""
-        return self.internal / "log"
+    def logged_partition(self, directory: Path) -> str:
+        """The partition of a directory of copies."""
+        return unquote(directory.name)
 
     def log_of(self, partition: str) -> Path:
         """The directory of the copies of one partition."""
         return self.log / encoded(partition)
-
-    def logged_partition(self, directory: Path) -> str:
-        """The partition of a directory of copies."""
-        return unquote(directory.name)
 
     def checkpoint_copy(self, partition: str, version: int) -> Path:
         """The copy of a checkpoint."""
@@ -203,13 +161,8 @@ class Layout:
         """The copy of one object."""
         return self.log_of(partition) / f"{version:010d}{MANIFEST}"
 
-    @property
-    def gaps(self) -> Path:
-        """The numbers of commits whose manifests are known to be lost."""
-        return self.manifests / "gaps.json"
-
     def partition_of(self, stored: Path) -> str | None:
-        """The partition of a stored file of `files/`, or None if its path is none of ours."""
+        """The partition of a stored file of `files/`, or None if its path is not one that tailpipe gives."""
         files = self.root_above(stored) / INTERNAL / "files"
         table, name, *_ = (*stored.relative_to(files).parts, "", "")
         if not (table.startswith("tp_table=") and name.startswith("tp_partition=")):
@@ -271,13 +224,8 @@ def data_path(partition: str, tp_index: str | None, tp_date: date, name: str) ->
     return f"files/{partition_segment(partition)}/{index_segment(tp_index)}/tp_date={tp_date.isoformat()}/{name}"
 
 
-def rejected_path(partition: str, unit: str, name: str) -> str:
-    """The stored path of a file of rejected rows."""
-    return f"{rejected_directory(partition, unit)}/{name}"
-
-
 def below(directory: str) -> tuple[str, str]:
-    """Between which two texts all paths below a stored directory lie: "0" follows "/"."""
+    """The bounds of all paths below a stored directory, as texts: "0" follows "/"."""
     return f"{directory}/", f"{directory}0"
 
 
@@ -301,7 +249,7 @@ def segments(partition_by: Sequence[str], partition: str, tp_index: str | None, 
 
 
 def _segments(partition_by: Sequence[str], table: str, name: str, index: str, day: str) -> str:
-    """The same of values that are encoded."""
+    """The directories of a file whose values are encoded."""
     year, month, number = day.split("-")
     values = {"tp_table": table, "tp_partition": name, "tp_date": day}
     values |= {"tp_year": year, "tp_month": month, "tp_day": number}
@@ -331,18 +279,18 @@ def file_name(transaction: str, number: int) -> str:
 
 
 def attempt_name(transaction: str, number: int, attempt: str, token: str) -> str:
-    """The same for a file that a task names: `attempt` is `task-attempt`, and `token` is 8 random hex digits."""
+    """The name that a task gives a file: `attempt` is `task-attempt`, and `token` is 8 random hex digits."""
     return f"{file_name(transaction, number)}-{attempt}-{token}"
 
 
 def is_our_name(name: str) -> str | None:
-    """The transaction that a file name speaks of, or None if we would never give that name."""
+    """The transaction in the name of a stored file, or None if tailpipe never gives that name."""
     match = _OUR_NAME.fullmatch(name.removesuffix(".parquet"))
     return match[1] if match else None
 
 
 def foreign_data(path: Path, tree: LocalTree = LOCAL) -> Path | None:
-    """A parquet file or a `metadata.sqlite` in a directory that is no workspace of ours, if there is one."""
+    """A parquet file or a `metadata.sqlite` in a directory that is not a workspace, if there is one."""
     if tree.is_directory(path / INTERNAL):
         return None
     # A bound, because someone may point us at a home directory with millions of files.

@@ -1,7 +1,8 @@
-"""What the catalog knows of the log of a partition's store: what is pushed, what is not, and what other hosts did."""
+"""The log of a partition's store as the catalog knows it: what is pushed, what is not, and what other hosts did."""
 
 from __future__ import annotations
 
+import json
 import secrets
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,26 +14,17 @@ from tailpipe.catalog import manifest as manifests
 from tailpipe.catalog.catalog import Writer
 from tailpipe.catalog.commute import commute
 from tailpipe.catalog.database import Database, storage_errors
+from tailpipe.catalog.enter import enter
+from tailpipe.catalog.facts import write_fact
 from tailpipe.catalog.locks import check_epoch
 from tailpipe.catalog.log_entry import LogEntry, make_entry, read_entry
 from tailpipe.catalog.manifest_record import Manifest
-from tailpipe.catalog.tell import tell
 from tailpipe.errors import CatalogError, CommitError, ConflictError
 from tailpipe.frozen import frozen
 
 __all__ = [
-    "UnpushedFile",
-    "checkpoint",
-    "conflict",
-    "keep_copy",
-    "kept_entry",
-    "known_version",
-    "learn",
-    "mark_put",
-    "pending",
-    "to_push",
-    "unpushed_files",
-    "unpushed_since",
+    *("UnpushedFile", "checkpoint", "conflict", "keep_copy", "kept_entry", "known_version", "learn", "mark_put"),
+    *("pending", "to_push", "unpushed_files", "unpushed_since"),
 ]
 
 
@@ -111,25 +103,24 @@ def to_push(
 
     That is so for the first one, and if a manifest is lost or damaged, which an image makes good for.
     """
-    database, partition_id = writer.database, writer.partition_id
-    keys = dict(
-        database.connection.execute(
-            "SELECT path, key FROM files WHERE partition_id = ? AND state = 'live'", (partition_id,)
-        ).fetchall()
-    )
-    found = _recorded(database, names) if version > 1 else None
+    keys = _keys(writer)
+    found = _recorded(writer.database, names) if version > 1 else None
     if found is None:
         return [_whole(writer, host, keys)], True
-    return [_with_keys(one, keys) for one in found], False
+    keyed = (replace(one, added=tuple(replace(file, key=keys.get(file.path)) for file in one.added)) for one in found)
+    return list(keyed), False
+
+
+def _keys(writer: Writer) -> dict[str, str]:
+    """The keys of the live files of the partition in its store."""
+    query = "SELECT path, key FROM files WHERE partition_id = ? AND state = 'live'"
+    return dict(writer.database.connection.execute(query, (writer.partition_id,)).fetchall())
 
 
 def _recorded(database: Database, names: Sequence[tuple[str, str | None]]) -> list[Manifest] | None:
-    """The manifests of transactions; None if not all of them say what has changed."""
-    found = []
+    """The manifests of transactions; None unless all of them contain what has changed."""
     try:
-        for name, record in names:
-            made = manifests.from_text(record) if record else manifests.read(database.layout.manifest(name))
-            found.append(made)
+        found = [manifests.of_transaction(database.layout, name, record) for name, record in names]
     except CatalogError:
         return None
     # A manifest with an image does not say how coverage has changed.
@@ -147,12 +138,8 @@ def _whole(writer: Writer, host: str, keys: Mapping[str, str]) -> Manifest:
 
 
 def checkpoint(writer: Writer, store: str, host: str, version: int) -> LogEntry | None:
-    """The state at a version that has just been learned; None if more than the log says is known here."""
-    keys = dict(
-        writer.database.connection.execute(
-            "SELECT path, key FROM files WHERE partition_id = ? AND state = 'live'", (writer.partition_id,)
-        ).fetchall()
-    )
+    """The state at a version that has just been learned; None if more than the log is known here."""
+    keys = _keys(writer)
     if pending(writer.database, writer.partition_id) or None in keys.values():
         return None
     made = make_entry([_whole(writer, host, keys)], version, store, host, is_checkpoint=True)
@@ -161,12 +148,8 @@ def checkpoint(writer: Writer, store: str, host: str, version: int) -> LogEntry 
     return made
 
 
-def _with_keys(manifest: Manifest, keys: Mapping[str, str]) -> Manifest:
-    return replace(manifest, added=tuple(replace(file, key=keys.get(file.path)) for file in manifest.added))
-
-
 def learn(writer: Writer, store: str, entry: LogEntry) -> int:
-    """Let the catalog know an entry of the log, in one SQLite transaction; returns how many transactions were new.
+    """Apply an entry of the log in one SQLite transaction; returns how many transactions were new.
 
     Transactions that are known here are those of this workspace: they are pushed. All others are applied. If they do
     not follow from what is known, or their order with what is not pushed matters, ConflictError is raised and nothing
@@ -189,10 +172,7 @@ def learn(writer: Writer, store: str, entry: LogEntry) -> int:
                 (writer.partition_id, store, entry.version),
             )
             if entry.host == database.host.name:
-                connection.execute(
-                    "INSERT OR REPLACE INTO facts VALUES (?, ?)",
-                    (f"pushed:{writer.partition}", database.now().isoformat()),
-                )
+                write_fact(connection, f"pushed:{writer.partition}", database.now().isoformat())
             database.failpoints.reach("learn.before")
     except (CommitError, ConflictError, sqlite3.IntegrityError) as problem:
         database.storage.delete(database.layout.log_copy(writer.partition, entry.version))
@@ -215,7 +195,7 @@ def kept_entry(database: Database, partition: str, version: int) -> LogEntry | N
 
 
 def keep_copy(database: Database, partition: str, entry: LogEntry) -> None:
-    """Keep a copy of the object, from which a rebuild tells it again."""
+    """Keep a copy of the object for a rebuild."""
     copy_of = database.layout.checkpoint_copy if entry.is_checkpoint else database.layout.log_copy
     path = copy_of(partition, entry.version)
     changed = database.storage.prepare(path)
@@ -225,10 +205,9 @@ def keep_copy(database: Database, partition: str, entry: LogEntry) -> None:
 
 def _check_order(writer: Writer, connection: sqlite3.Connection, entry: LogEntry) -> None:
     """Refuse an entry whose order with what is not pushed makes a difference."""
-    marks = ", ".join("?" * len(entry.manifests))
     rows = connection.execute(
-        f"SELECT name FROM transactions WHERE sequence IS NOT NULL AND name IN ({marks})",  # noqa: S608 - marks
-        [one.transaction for one in entry.manifests],
+        "SELECT name FROM transactions WHERE sequence IS NOT NULL AND name IN (SELECT value FROM json_each(?))",
+        (json.dumps([one.transaction for one in entry.manifests]),),
     )
     known = {name for (name,) in rows}
     theirs = [one.owned_by(entry.host) for one in entry.manifests if one.transaction not in known]
@@ -246,7 +225,7 @@ def _learn(writer: Writer, connection: sqlite3.Connection, entry: LogEntry) -> i
         ).fetchone()
         if row is None:
             pulled += 1
-            number = tell(connection, manifest, pushed_by=entry.host)
+            number = enter(connection, manifest, pushed_by=entry.host)
         else:
             number = int(row[0])
             _mark_there(writer.database, connection, ((file.path, file.key) for file in manifest.added if file.key))
@@ -255,32 +234,32 @@ def _learn(writer: Writer, connection: sqlite3.Connection, entry: LogEntry) -> i
 
 
 def _learn_whole(writer: Writer, connection: sqlite3.Connection, entry: LogEntry) -> int:
-    """The same for an image: all of it is known here, or none."""
+    """Apply an entry with an image, of which either all or no transactions are known here."""
     (manifest,) = entry.manifests
-    said = {str(row.values["name"]) for row in manifest.image if row.table == "transactions"}
+    named = set(manifest.transactions)
     rows = connection.execute(
         "SELECT name FROM transactions WHERE partition_id = ? AND sequence IS NOT NULL", (writer.partition_id,)
     )
     known = {name for (name,) in rows}
     pulled = 0
     if not known:
-        tell(connection, manifest, pushed_by=entry.host)
-        said.add(manifest.transaction)
-        pulled = len(said)
-    elif not said <= known:
+        enter(connection, manifest, pushed_by=entry.host)
+        named.add(manifest.transaction)
+        pulled = len(named)
+    elif not named <= known:
         raise conflict(writer, entry, "each has a history of its own")
     else:
         files = (row.values for row in manifest.image if row.table == "files")
         _mark_there(writer.database, connection, ((str(one["path"]), str(one["key"])) for one in files))
     connection.executemany(
         "INSERT OR IGNORE INTO pushed SELECT id, ? FROM transactions WHERE name = ?",
-        [(entry.version, name) for name in sorted(said)],
+        [(entry.version, name) for name in sorted(named)],
     )
     return pulled
 
 
 def _mark_there(database: Database, connection: sqlite3.Connection, files: Iterable[tuple[str, str]]) -> None:
-    """Own files that the log names; what has gone from this disk meanwhile is there alone."""
+    """Record that the store has these files of ours; those no longer on this disk are in the store alone."""
     for path, key in files:
         is_here = database.storage.exists(database.layout.stored(path))
         connection.execute(
@@ -289,7 +268,7 @@ def _mark_there(database: Database, connection: sqlite3.Connection, files: Itera
 
 
 def conflict(writer: Writer, entry: LogEntry, reason: str) -> ConflictError:
-    """The error of an entry that does not go together with what is not pushed."""
+    """The error of an entry that conflicts with unpushed transactions."""
     own = writer.database.host.name or "this host"
     return ConflictError(
         f"{writer.partition}: version {entry.version} of the log, pushed by {entry.host}, does not follow from what"

@@ -7,11 +7,11 @@ view of the catalog open and loads what a statement's conditions leave.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import date
 from functools import cached_property
-from pathlib import Path
+from operator import attrgetter
 from typing import Any
 
 from tailpipe.catalog import seals
@@ -53,35 +53,28 @@ class Part:
 
 
 def open_live(layout: Layout) -> Snapshot | LargeSnapshot:
-    """What is live in a workspace now; close it. Nothing, if nothing was ever collected."""
+    """The live files of a workspace, to be closed; none if nothing was ever collected."""
     if not is_begun(layout):
         return Snapshot(layout.internal, (), {}, 0)
-    return _live(open_database(layout, is_read_only=True))
+    with ExitStack() as stack:
+        return _live(stack.enter_context(closing(open_database(layout, is_read_only=True))), stack)
 
 
 def newer_live(layout: Layout, than: int) -> Snapshot | LargeSnapshot | None:
-    """The same, unless the newest commit still is that of this number."""
+    """The live files of a workspace, as `open_live` has them; None if this is still the newest commit."""
     if not is_begun(layout):
         return None
-    database = open_database(layout, is_read_only=True)
-    try:
-        if sequence(database) == than:
-            database.close()
-            return None
-    except BaseException:
-        database.close()
-        raise
-    return _live(database)
-
-
-def _live(database: Database) -> Snapshot | LargeSnapshot:
     with ExitStack() as stack:
-        stack.callback(database.close)
-        sealed = seals.load(database.connection, "data", str(database.layout.database))
-        if sealed is None or sum(one.entries for one in sealed.values()) <= LARGE:
-            return snapshot(database)
-        stack.enter_context(database.reading())
-        return LargeSnapshot(database, stack.pop_all())
+        database = stack.enter_context(closing(open_database(layout, is_read_only=True)))
+        return None if sequence(database) == than else _live(database, stack)
+
+
+def _live(database: Database, opened: ExitStack) -> Snapshot | LargeSnapshot:
+    sealed = seals.load(database.connection, "data", str(database.layout.database))
+    if sealed is None or sum(one.entries for one in sealed.values()) <= LARGE:
+        return snapshot(database)
+    opened.enter_context(database.reading())
+    return LargeSnapshot(database, opened.pop_all())
 
 
 class LargeSnapshot:
@@ -99,27 +92,9 @@ class LargeSnapshot:
         sealed = seals.load(database.connection, "data", path) or {}
         known = names_of(database, database.connection, None, None)
         self._ids = {name: key for key, name in known if (one := sealed.get(key)) and one.entries}
-        own = roots_of(database.connection)
-        self._empty = Snapshot(database.layout.internal, (), {}, newest_commit(database.connection), own)
-
-    @property
-    def root(self) -> Path:
-        """What stored paths are relative to."""
-        return self._empty.root
-
-    @property
-    def sequence(self) -> int:
-        """The number of the newest commit."""
-        return self._empty.sequence
-
-    @property
-    def directories(self) -> list[Path]:
-        """The directories that hold what a query may read on this disk."""
-        return self._empty.directories
-
-    def place(self, file: LiveFile) -> str:
-        """The absolute path of a file that is here."""
-        return self._empty.place(file)
+        own, self.sequence = roots_of(database.connection), newest_commit(database.connection)
+        self._empty = empty = Snapshot(database.layout.internal, (), {}, self.sequence, own)
+        self.root, self.directories, self.place = empty.root, empty.directories, empty.place
 
     @property
     def partitions(self) -> frozenset[str]:
@@ -214,7 +189,7 @@ class LargeSnapshot:
         sets: dict[str, set[int]] = {}
         for name in part.dates:
             sets.setdefault(name.partition(".")[0], set()).update(self.columns_of(name))
-        return replace(self._empty, files=tuple(sorted(files, key=_path)), columns=columns, sets=sets)
+        return replace(self._empty, files=tuple(sorted(files, key=attrgetter("path"))), columns=columns, sets=sets)
 
     def _files(
         self, partition: str, dates: Collection[date] | None, indexes: Collection[str | None] | None
@@ -234,9 +209,5 @@ class LargeSnapshot:
                 yield live_file(partition, *row)
 
     def close(self) -> None:
-        """Let go of the catalog."""
+        """Close the catalog."""
         self._held.close()
-
-
-def _path(file: LiveFile) -> str:
-    return file.path

@@ -8,7 +8,6 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -33,7 +32,9 @@ def hold(database: Database, partition: str) -> Iterator[None]:
         except BlockingIOError:
             raise _locked(database.tree, path, partition) from None
         try:
-            lock.sign(_signature(database.now()))
+            command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""
+            since = database.now().isoformat(timespec="seconds")
+            lock.sign(json.dumps({"pid": os.getpid(), "command": command, "since": since}).encode())
             yield
         finally:
             lock.release()
@@ -41,7 +42,7 @@ def hold(database: Database, partition: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def hold_catalog(layout: Layout, tree: LocalTree, *, alone: bool = False) -> Iterator[None]:
-    """Keep `catalog.db` from being exchanged while a partition is written, or write it anew `alone`."""
+    """Keep `catalog.db` from being replaced while a partition is written, or replace it `alone`."""
     path = layout.catalog_lock
     try:
         lock = tree.lock(path, is_shared=not alone)
@@ -62,7 +63,7 @@ def take_over(database: Database, partition: str) -> tuple[int, int]:
     """Begin a new epoch of the partition and return its id and epoch.
 
     The lock alone does not stop a writer that was suspended while its lock file was removed by
-    hand: whoever finds another epoch than his own must not commit any more.
+    hand: a writer that finds a later epoch than its own must not commit any more.
     """
     with database.writing() as connection:
         connection.execute(
@@ -87,7 +88,7 @@ def check_epoch(database: Database, partition: str, partition_id: int, epoch: in
 
 
 def each_in_turn(things: Iterable[T], act: Callable[[T], R], locked: Callable[[T, str], R]) -> list[R]:
-    """What came of each, or what `locked` makes of the reason: a partition that is held stops no other."""
+    """The result of `act` for each thing, or that of `locked` with the reason: a held partition stops no other."""
     done = []
     for one in things:
         try:
@@ -95,12 +96,6 @@ def each_in_turn(things: Iterable[T], act: Callable[[T], R], locked: Callable[[T
         except LockedError as error:
             done.append(locked(one, error.message))
     return done
-
-
-def _signature(now: datetime) -> bytes:
-    command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""
-    text = json.dumps({"pid": os.getpid(), "command": command, "since": now.isoformat(timespec="seconds")})
-    return text.encode()
 
 
 def _locked(tree: LocalTree, path: Path, partition: str) -> LockedError:

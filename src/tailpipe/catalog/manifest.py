@@ -11,13 +11,15 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 from tailpipe.catalog.entries import EXTRA_ENTRIES, LISTS, from_plain, plain
+from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.manifest_record import Manifest
+from tailpipe.catalog.snapshot import EPOCH, microseconds
 from tailpipe.errors import CatalogError, NewerError
 from tailpipe.sql.arrow import numbers, strings
 from tailpipe.storage.local import LOCAL
@@ -43,16 +45,39 @@ def from_text(text: str) -> Manifest:
     return from_plain(whole)
 
 
-def write(manifest: Manifest, path: Path) -> None:
-    """Write a parquet file with one row for each entry, so that any tool can read the history."""
-    _write([(0, kind, entry) for kind, entry in _entries(manifest)], path, {})
+def write(manifests: Sequence[Manifest], target: Any, header: Mapping[str, Any] | None = None) -> None:
+    """Write a parquet file with one row for each entry, so that any tool can read the history.
+
+    With a header, of whatever JSON can say, it is an object of a log.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    parts: list[int] = []
+    entries: list[tuple[str, Any]] = []
+    for part, manifest in enumerate(manifests):
+        whole = plain(manifest)
+        lists = {name: whole.pop(name) for name in LISTS} | whole.pop(EXTRA_ENTRIES)
+        entries += [("transaction", whole), *((kind, entry) for kind, some in lists.items() for entry in some)]
+        parts += [part] * (len(entries) - len(parts))
+    bodies = [_encode(entry) for _, entry in entries]
+    columns = _columns(entries, pa) | {"body": strings(bodies)}
+    facts = {
+        "tailpipe.manifest": str(FORMAT),
+        "tailpipe.entries": str(len(entries)),
+        "tailpipe.check": str(_check(zip((kind for kind, _ in entries), bodies, strict=True))),
+    }
+    if header is not None:
+        columns = {"part": numbers(parts, pa.int32()), **columns}
+        facts["tailpipe.log"] = _encode(dict(header))
+    table = pa.table(columns).replace_schema_metadata(facts)
+    pq.write_table(table, target, compression="zstd", write_page_checksum=True)
 
 
 def pack(manifests: Sequence[Manifest], header: Mapping[str, Any]) -> bytes:
-    """Manifests in their order as one parquet file, with a header of whatever JSON can say."""
-    parts = [(part, *entry) for part, manifest in enumerate(manifests) for entry in _entries(manifest)]
+    """Manifests in their order as one object of a log."""
     made = io.BytesIO()
-    _write(parts, made, {"tailpipe.log": _encode(dict(header))}, has_parts=True)
+    write(manifests, made, header)
     return made.getvalue()
 
 
@@ -68,36 +93,14 @@ def read(path: Path, storage: Storage = LOCAL) -> Manifest:
     return manifests[0]
 
 
+def of_transaction(layout: Layout, name: str, record: str | None) -> Manifest:
+    """The manifest of a transaction of this workspace: from its record in the catalog, until it is published."""
+    return from_text(record) if record else read(layout.manifest(name))
+
+
 def unpack(data: bytes, where: str) -> tuple[list[Manifest], dict[str, Any]]:
     """The manifests and the header that `pack` was given; errors as those of `read`."""
     return _read(data, where, "restore the object from a backup of the store, or from .tailpipe/log of a host")
-
-
-def _entries(manifest: Manifest) -> list[tuple[str, Any]]:
-    whole = plain(manifest)
-    lists = {name: whole.pop(name) for name in LISTS} | whole.pop(EXTRA_ENTRIES)
-    return [("transaction", whole), *((kind, entry) for kind, some in lists.items() for entry in some)]
-
-
-def _write(
-    entries: Sequence[tuple[int, str, Any]], target: Any, facts: Mapping[str, str], *, has_parts: bool = False
-) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    bodies = [_encode(entry) for _, _, entry in entries]
-    columns = _columns([(kind, entry) for _, kind, entry in entries], pa) | {"body": strings(bodies)}
-    if has_parts:
-        columns = {"part": numbers([part for part, _, _ in entries], pa.int32()), **columns}
-    table = pa.table(columns).replace_schema_metadata(
-        {
-            "tailpipe.manifest": str(FORMAT),
-            "tailpipe.entries": str(len(entries)),
-            "tailpipe.check": str(_check(zip((kind for _, kind, _ in entries), bodies, strict=True))),
-            **facts,
-        }
-    )
-    pq.write_table(table, target, compression="zstd", write_page_checksum=True)
 
 
 def _read(data: bytes, where: str, hint: str) -> tuple[list[Manifest], dict[str, Any]]:
@@ -147,15 +150,15 @@ def _whole(rows: Iterable[Mapping[str, str]]) -> dict[str, Any]:
 
 
 def _columns(entries: Iterable[tuple[str, Mapping[str, Any]]], pa: Any) -> dict[str, Any]:
-    """What can be said of entries in columns; most of it of files."""
+    """The facts of entries as columns; most of them are of files."""
     rows: list[dict[str, Any]] = [
         {
             "entry": kind,
             "name": str(entry.get("path") or entry.get("source") or entry.get("transaction") or ""),
             **{name: entry.get(name) for name in ("path", "role", "tp_index", "size", "rows", "sha256")},
-            "tp_date": _days(entry.get("tp_date")),
-            "first_event": _microseconds(entry.get("min_timestamp")),
-            "last_event": _microseconds(entry.get("max_timestamp")),
+            "tp_date": entry.get("tp_date"),
+            "first_event": entry.get("min_timestamp"),
+            "last_event": entry.get("max_timestamp"),
         }
         for kind, entry in entries
     ]
@@ -165,26 +168,14 @@ def _columns(entries: Iterable[tuple[str, Mapping[str, Any]]], pa: Any) -> dict[
         if name in ("size", "rows"):
             made[name] = numbers(values, pa.int64())
         elif name == "tp_date":
-            made[name] = numbers(values, pa.int32()).view(pa.date32())
+            days = [(date.fromisoformat(text) - EPOCH.date()).days if text else None for text in values]
+            made[name] = numbers(days, pa.int32()).view(pa.date32())
         elif name in ("first_event", "last_event"):
-            made[name] = numbers(values, pa.int64()).view(pa.timestamp("us", "UTC"))
+            times = [microseconds(datetime.fromisoformat(text) if text else None) for text in values]
+            made[name] = numbers(times, pa.int64()).view(pa.timestamp("us", "UTC"))
         else:
             made[name] = strings(values)
     return made
-
-
-def _days(text: str | None) -> int | None:
-    """A date as Arrow keeps it: days since 1970."""
-    return (date.fromisoformat(text) - date(1970, 1, 1)).days if text else None
-
-
-def _microseconds(text: str | None) -> int | None:
-    """A bound, as microseconds since 1970; one without a zone is UTC, as in the files."""
-    if not text:
-        return None
-    moment = datetime.fromisoformat(text)
-    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return (aware - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
 def _check_format(number: int, where: str) -> None:
@@ -199,8 +190,5 @@ def _check_format(number: int, where: str) -> None:
 
 
 def _check(entries: Iterable[tuple[str, str]]) -> int:
-    """A checksum of all that a manifest says: parquet notices only what it cannot unpack."""
-    total = 0
-    for kind, body in entries:
-        total = crc32(f"{kind} {body}".encode(), total)
-    return total
+    """A checksum of all entries of a manifest: parquet notices only what it cannot unpack."""
+    return crc32("".join(f"{kind} {body}" for kind, body in entries).encode())

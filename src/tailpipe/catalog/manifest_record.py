@@ -1,4 +1,4 @@
-"""Manifests: the immutable record of one transaction, from which the catalog can be told again."""
+"""Manifests: the immutable records of transactions, from which the catalog can be rebuilt."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Manifest:
 
     `host` is the name that the workspace had; None without a store. `ingested_at` is the `tp_ingest_timestamp` of the
     new rows, `cursors` the named positions that were set or, by None, removed. `extra` and `extra_entries` (by kind)
-    are what a newer version has written beside all that, to be kept.
+    are what a newer version has written in addition, to be kept.
     """
 
     transaction: str
@@ -72,6 +72,11 @@ class Manifest:
     cursors: Mapping[str, str | None] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
     extra_entries: Mapping[str, Sequence[Any]] = field(default_factory=dict, hash=False)
+
+    @property
+    def transactions(self) -> list[str]:
+        """The names of the transactions in its image."""
+        return [str(row.values["name"]) for row in self.image if row.table == "transactions"]
 
     def owned_by(self, host: str) -> Manifest:
         """The manifest as other hosts see it: what names no host, because there was no store yet, is of this one."""

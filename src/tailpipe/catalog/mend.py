@@ -19,9 +19,7 @@ __all__ = ["retire_missing"]
 
 def retire_missing(writer: Writer, paths: Sequence[str]) -> commit.Committed:
     """Take files out of the live set that cannot be read any more, so that queries go on with the rest."""
-    transaction = commit.begin(
-        writer.database, writer.partition, writer.partition_id, writer.epoch, "repair", None, writer.run_id
-    )
+    transaction = commit.begin(writer, "repair", None)
 
     def draft(connection: sqlite3.Connection, made: Manifest) -> Manifest:
         losses = set()

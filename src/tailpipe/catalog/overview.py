@@ -9,9 +9,10 @@ from datetime import date, datetime
 
 from tailpipe.catalog.coverage import load_coverage
 from tailpipe.catalog.database import Database
+from tailpipe.catalog.facts import read_fact
 from tailpipe.catalog.read import PartitionTotals, partitions
 from tailpipe.catalog.run_record import Outcome
-from tailpipe.catalog.runs import is_held
+from tailpipe.catalog.runs import outcome_now
 from tailpipe.catalog.schema import has_column, has_table
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
@@ -61,7 +62,7 @@ class StoreState:
 
 @frozen
 class Overview:
-    """What there is to know of a partition at a glance."""
+    """A partition at a glance."""
 
     totals: PartitionTotals
     coverage: Mapping[str, Coverage] = field(default_factory=dict)
@@ -79,18 +80,24 @@ class Overview:
 def overview(database: Database, with_store: Container[str] = ()) -> list[Overview]:
     """All partitions that ever held something or were tried, by name.
 
-    What is not pushed is told of those that have met a store, and of those `with_store` that have not yet.
+    What is not pushed is reported for those that have met a store, and for those `with_store` that have not yet.
     """
     held = {totals.name: totals for totals in partitions(database)}
     with database.reading() as connection:
         known = connection.execute("SELECT id, name FROM partitions ORDER BY name").fetchall()
         error = "coalesce(error, '')" if has_column(connection, "runs", "error") else "''"
+        rows = connection.execute(
+            f"SELECT p.id, p.name, begun_at, ended_at, outcome, {error} FROM partitions p"  # noqa: S608 - our own name
+            " JOIN runs r ON r.id = (SELECT max(id) FROM runs WHERE partition_id = p.id)"
+        ).fetchall()
         runs = {
-            partition: facts
-            for partition, *facts in connection.execute(
-                f"SELECT p.id, begun_at, ended_at, outcome, {error} FROM partitions p"  # noqa: S608 - our own name
-                " JOIN runs r ON r.id = (SELECT max(id) FROM runs WHERE partition_id = p.id)"
+            key: LastRun(
+                datetime.fromisoformat(begun),
+                datetime.fromisoformat(ended) if ended else None,
+                outcome_now(database, name, outcome),
+                problem,
             )
+            for key, name, begun, ended, outcome, problem in rows
         }
         coverage = {key: database.host.own(load_coverage(connection, key)) for key, _ in known}
         lost = {key: _lost(connection, key) for key, _ in known}
@@ -99,7 +106,7 @@ def overview(database: Database, with_store: Container[str] = ()) -> list[Overvi
         Overview(
             held.get(name) or Overview.empty(name).totals,
             coverage[key],
-            _last_run(database, name, *runs[key]) if key in runs else None,
+            runs.get(key),
             lost[key],
             stores.get(key, StoreState()),
         )
@@ -132,22 +139,18 @@ def _store(connection: sqlite3.Connection, partition_id: int, name: str, is_know
         " AND sequence IS NOT NULL AND id NOT IN (SELECT transaction_id FROM pushed)",
         (partition_id,),
     ).fetchone()
-    row = connection.execute("SELECT value FROM facts WHERE name = ?", (f"pushed:{name}",)).fetchone()
-    oldest, newest = (datetime.fromisoformat(moment) if moment else None for moment in (since, row and row[0]))
+    pushed_at = read_fact(connection, f"pushed:{name}")
+    oldest, newest = (datetime.fromisoformat(moment) if moment else None for moment in (since, pushed_at))
     (version,) = connection.execute(
         "SELECT max(version) FROM stores WHERE partition_id = ?", (partition_id,)
     ).fetchone()
-    hosts = _hosts(connection, partition_id)
-    return StoreState(is_known, here, size_here, there, size_there, count, oldest, newest, version, hosts)
-
-
-def _hosts(connection: sqlite3.Connection, partition_id: int) -> tuple[HostState, ...]:
     rows = connection.execute(
         "SELECT host, count(*), max(committed_at) FROM transactions JOIN pushed ON transaction_id = id"
         " WHERE partition_id = ? AND host IS NOT NULL GROUP BY host ORDER BY host",
         (partition_id,),
     )
-    return tuple(HostState(name, count, datetime.fromisoformat(moment)) for name, count, moment in rows)
+    hosts = tuple(HostState(host, commits, datetime.fromisoformat(moment)) for host, commits, moment in rows)
+    return StoreState(is_known, here, size_here, there, size_there, count, oldest, newest, version, hosts)
 
 
 def _lost(connection: sqlite3.Connection, partition_id: int) -> DaySet:
@@ -155,11 +158,3 @@ def _lost(connection: sqlite3.Connection, partition_id: int) -> DaySet:
         "SELECT tp_date FROM losses WHERE partition_id = ? AND reason = 'missing'", (partition_id,)
     )
     return DaySet.of(date.fromisoformat(day) for (day,) in rows)
-
-
-def _last_run(
-    database: Database, partition: str, begun: str, ended: str | None, outcome: Outcome, error: str
-) -> LastRun:
-    if outcome == "running" and not is_held(database, partition):
-        outcome = "interrupted"  # killed before it could say so
-    return LastRun(datetime.fromisoformat(begun), datetime.fromisoformat(ended) if ended else None, outcome, error)

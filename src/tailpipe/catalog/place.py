@@ -6,14 +6,16 @@ import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
+from tailpipe.catalog.facts import read_fact, write_fact
 from tailpipe.catalog.layout import INTERNAL, Layout
 from tailpipe.catalog.root_facts import load_roots
-from tailpipe.catalog.schema import has_table, here_alone
+from tailpipe.catalog.schema import here_alone
 from tailpipe.errors import WorkspaceError
 from tailpipe.storage.storage import LocalTree
 
 __all__ = ["check_place", "remember_place"]
 
+_PLACE = "data_dir"
 _HOME = "."
 """Stands for the directory of the catalog itself: a workspace may be moved whole."""
 
@@ -23,7 +25,7 @@ def check_place(connection: sqlite3.Connection, layout: Layout, tree: LocalTree,
 
     Files are looked for only if the catalog remembers another place, or none, or if their directory is gone.
     """
-    known = _remembered(connection)
+    known = read_fact(connection, _PLACE)
     is_known = known == _name(layout)
     if (may_be_lost and (is_known or known is None)) or (is_known and tree.is_directory(layout.files)):
         return
@@ -55,18 +57,8 @@ def check_place(connection: sqlite3.Connection, layout: Layout, tree: LocalTree,
 
 def remember_place(connection: sqlite3.Connection, layout: Layout) -> None:
     """Note down where the files are."""
-    if _remembered(connection) != _name(layout):
-        connection.execute(
-            "INSERT INTO facts VALUES ('data_dir', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
-            (_name(layout),),
-        )
-
-
-def _remembered(connection: sqlite3.Connection) -> str | None:
-    if not has_table(connection, "facts"):
-        return None
-    row = connection.execute("SELECT value FROM facts WHERE name = 'data_dir'").fetchone()
-    return str(row[0]) if row else None
+    if read_fact(connection, _PLACE) != _name(layout):
+        write_fact(connection, _PLACE, _name(layout))
 
 
 def _name(layout: Layout) -> str:

@@ -12,14 +12,15 @@ from pathlib import Path
 
 from tailpipe.catalog.aside import free_name
 from tailpipe.catalog.database import Database
-from tailpipe.catalog.layout import is_our_name, partition_segment
-from tailpipe.catalog.root_facts import hive_fact
+from tailpipe.catalog.facts import read_fact, write_fact
+from tailpipe.catalog.layout import below, is_our_name, partition_segment
+from tailpipe.catalog.root_facts import HIVE
 from tailpipe.catalog.roots import withdraw
 from tailpipe.frozen import frozen
 from tailpipe.model.store import PARTITION_BY
 from tailpipe.storage.local import CANNOT_EXCHANGE, CANNOT_LINK
 
-__all__ = ["drain", "is_ours", "project", "project_anew"]
+__all__ = ["drain", "is_ours", "project", "reproject"]
 
 _OF_PARTITION = 2
 """How many directories lead to that of a partition."""
@@ -29,19 +30,19 @@ _OF_PARTITION = 2
 class _Change:
     """What a directory of the hive must get and lose to hold exactly the live files."""
 
-    directory: str
+    public: Path
     live: tuple[str, ...]
     comes: tuple[str, ...]
     goes: tuple[str, ...]
 
 
 def project(database: Database, transaction: str, paths: Iterable[str], *, may_exchange: bool = True) -> None:
-    """Bring the directories of these stored files in line with what is live and here; doing it twice is the same.
+    """Update the directories of these stored files to what is live and on this disk; it can be repeated.
 
-    To exchange a directory, `transaction` must be one that is open: whoever recovers drops the staging of all others.
+    To exchange a directory, `transaction` must be one that is open: a recovery drops the staging of all others.
     """
     directories = sorted({path.rpartition("/")[0] for path in paths if path.startswith("files/")})
-    # An exchange that was interrupted may have left a stranger's file aside: back with it first.
+    # An exchange that was interrupted may have left an unknown file aside: it returns first.
     drain(database, transaction)
     changes = [_change(database, directory) for directory in directories]
     busy = [change for change in changes if change.comes or change.goes]
@@ -49,26 +50,27 @@ def project(database: Database, transaction: str, paths: Iterable[str], *, may_e
     if not (is_single and _exchange(database, transaction, busy[0])):
         _unlink_then_link(database, transaction, busy)
     # Also where nothing was to do now: a recovery cannot know what its forerunner had synced.
-    database.tree.settle(
-        place
-        for change in changes
-        if change.live
-        for place in _with_parents(database, database.layout.public_directory(change.directory))
-    )
+    settled: list[Path] = []
+    for change in changes:
+        if change.live:
+            root = database.layout.root_above(change.public)
+            settled += [place for place in (change.public, *change.public.parents) if place.is_relative_to(root)]
+    database.tree.settle(settled)
     for change in changes:
         if not change.live:
-            _remove_empty(database, database.layout.public_directory(change.directory))
+            _remove_empty(database, change.public)
     database.failpoints.reach("project.synced")
 
 
-def project_anew(database: Database, partition: str) -> bool:
+def reproject(database: Database, partition: str) -> bool:
     """Give the hive of a partition the directories that it should have; False if it has them.
 
-    The caller holds the partition's lock. What the hive has is noted down last, so it can be done again.
+    The caller holds the partition's lock. The directories are recorded last, so it can be repeated.
     """
     root = database.layout.root(partition)
     wanted = ",".join(database.layout.partition_by(partition))
-    if wanted == _known(database, partition):
+    known = read_fact(database.connection, HIVE + partition)
+    if wanted == (",".join(PARTITION_BY) if known is None else known):
         return False
     rows = database.connection.execute(
         "SELECT path FROM files JOIN partitions p ON p.id = partition_id"
@@ -85,10 +87,7 @@ def project_anew(database: Database, partition: str) -> bool:
     project(database, "anew", [path for (path,) in rows])
     database.tree.remove_tree(database.layout.staging_in(root) / "anew")
     with database.writing() as connection:
-        connection.execute(
-            "INSERT INTO facts VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
-            (hive_fact(partition), wanted),
-        )
+        write_fact(connection, HIVE + partition, wanted)
     return True
 
 
@@ -102,32 +101,24 @@ def _give_way(database: Database, place: Path, target: Path | None) -> None:
     _remove_empty(database, place.parent)
 
 
-def _known(database: Database, partition: str) -> str:
-    """The directories that the hive of a partition has."""
-    row = database.connection.execute("SELECT value FROM facts WHERE name = ?", (hive_fact(partition),)).fetchone()
-    return str(row[0]) if row else ",".join(PARTITION_BY)
-
-
 def drain(database: Database, transaction: str) -> None:
-    """Empty what an exchange left aside: our links go, a stranger's files return to their directory."""
+    """Empty what an exchange left aside: links to stored files go, unknown files return to their directory."""
+    tree = database.tree
     for root in database.layout.all_roots():
-        _drain(database, database.layout.swap(transaction, root), root)
-
-
-def _drain(database: Database, swap: Path, root: Path) -> None:
-    for aside, directories, names in database.tree.directories(swap):
-        home = root / aside.relative_to(swap)
-        for name in names:
-            database.failpoints.reach("project.drain")
-            if is_ours(database, name):
-                database.tree.delete(aside / name)
-            else:
-                database.tree.make_directory(home)
-                database.tree.rename(aside / name, free_name(database.tree, home / name))
-        for name in directories:
-            if not database.tree.remove_empty(aside / name):
-                database.tree.rename(aside / name, free_name(database.tree, home / name))
-    database.tree.remove_empty(swap)
+        swap = database.layout.swap(transaction, root)
+        for aside, directories, names in tree.directories(swap):
+            home = root / aside.relative_to(swap)
+            for name in names:
+                database.failpoints.reach("project.drain")
+                if is_ours(database, name):
+                    tree.delete(aside / name)
+                else:
+                    tree.make_directory(home)
+                    tree.rename(aside / name, free_name(tree, home / name))
+            for name in directories:
+                if not tree.remove_empty(aside / name):
+                    tree.rename(aside / name, free_name(tree, home / name))
+        tree.remove_empty(swap)
 
 
 def is_ours(database: Database, name: str) -> bool:
@@ -140,42 +131,41 @@ def is_ours(database: Database, name: str) -> bool:
 
 
 def _change(database: Database, directory: str) -> _Change:
-    # "0" follows "/": this is the range of all paths below the directory, found in the primary key.
-    rows = database.connection.execute(
-        "SELECT path FROM files WHERE path > ? AND path < ? AND state = 'live' AND here = 1",
-        (directory + "/", directory + "0"),
-    )
-    live = {path.rpartition("/")[2] + ".parquet": path for (path,) in rows}
+    query = "SELECT path FROM files WHERE path > ? AND path < ? AND state = 'live' AND here = 1"
+    live = {
+        path.rpartition("/")[2] + ".parquet": path
+        for (path,) in database.connection.execute(query, below(directory))  # a range of the primary key
+    }
+    public = database.layout.public_directory(directory)
     try:
-        there = set(database.tree.entries(database.layout.public_directory(directory)))
+        there = set(database.tree.entries(public))
     except FileNotFoundError:
         there = set()
     comes = tuple(sorted(path for name, path in live.items() if name not in there))
     goes = tuple(sorted(name for name in there - set(live) if is_ours(database, name)))
-    return _Change(directory, tuple(sorted(live.values())), comes, goes)
+    return _Change(public, tuple(sorted(live.values())), comes, goes)
 
 
 def _unlink_then_link(database: Database, transaction: str, changes: list[_Change]) -> None:
     for change in changes:
         for name in change.goes:
             database.failpoints.reach("project.unlink")
-            database.tree.delete(database.layout.public_directory(change.directory) / name)
+            database.tree.delete(change.public / name)
     for change in changes:
         for path in change.comes:
-            database.tree.make_directory(database.layout.public_directory(change.directory))
+            database.tree.make_directory(change.public)
             database.failpoints.reach("project.link")
-            _link(database, transaction, path, database.layout.public(path))
+            _link(database, transaction, path, change.public)
 
 
 def _exchange(database: Database, transaction: str, change: _Change) -> bool:
     """Build the directory aside and swap it in; False where the file system cannot do that."""
-    public = database.layout.public_directory(change.directory)
-    root = database.layout.root_above(public)
+    public, root = change.public, database.layout.root_above(change.public)
     aside = database.layout.swap(transaction, root) / public.relative_to(root)
     database.tree.make_directory(aside)
     for path in change.live:
         database.failpoints.reach("project.link")
-        _link(database, transaction, path, aside / database.layout.public(path).name)
+        _link(database, transaction, path, aside)
     database.tree.sync(aside)
     database.failpoints.reach("project.exchange.before")
     try:
@@ -191,31 +181,25 @@ def _exchange(database: Database, transaction: str, change: _Change) -> bool:
     return True
 
 
-def _link(database: Database, transaction: str, path: str, target: Path) -> None:
+def _link(database: Database, transaction: str, path: str, directory: Path) -> None:
+    stored, target = database.layout.stored(path), directory / f"{path.rpartition('/')[2]}.parquet"
     try:
-        database.tree.link(database.layout.stored(path), target)
+        database.tree.link(stored, target)
     except FileExistsError:
         return  # a recovery that was itself interrupted
     except FileNotFoundError:
-        if database.storage.exists(database.layout.stored(path)):
+        if database.storage.exists(stored):
             raise
-        return  # lost: the doctor tells of it, and the other files must not wait for it
+        return  # lost: the doctor reports it, and the other files must not wait for it
     except OSError as problem:
         if problem.errno not in CANNOT_LINK:
             raise
         staging = database.layout.staging_in(database.layout.root_above(target))
         copied = staging / transaction / target.name.removesuffix(".parquet")
         database.tree.make_directory(copied.parent)
-        database.tree.copy(database.layout.stored(path), copied)
+        database.tree.copy(stored, copied)
         database.failpoints.reach("project.copy")
         database.tree.rename(copied, target)
-
-
-def _with_parents(database: Database, directory: Path) -> list[Path]:
-    """A directory of the hive and those above it, up to the workspace."""
-    root = database.layout.root_above(directory)
-    above = [parent for parent in directory.parents if parent.is_relative_to(root)]
-    return [directory, *above]
 
 
 def _remove_empty(database: Database, directory: Path) -> None:

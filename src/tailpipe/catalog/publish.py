@@ -18,7 +18,8 @@ def publish(database: Database, manifest: Manifest) -> None:
     _write_manifest(database, manifest, database.layout.manifest(manifest.transaction))
     project(database, manifest.transaction, [*(file.path for file in manifest.added), *manifest.removed])
     database.failpoints.reach("publish.before")
-    newest = head.of(database, manifest.partition, manifest.transaction, manifest.sequence)
+    workspace, home = head.workspace_of(database.connection) or "", str(database.layout.home)
+    newest = head.Head(workspace, home, manifest.partition, manifest.transaction, manifest.sequence)
     draft = head.draft(database, newest, database.layout.staging / manifest.transaction / "head")
     with database.writing() as connection:
         head.advance(database, newest, draft)
@@ -46,7 +47,7 @@ def remove_staging(database: Database, transaction: str) -> None:
 
 
 def write_dropped(database: Database, manifest: Manifest) -> None:
-    """Record a dropped transaction under a name that is not that of a manifest; doing it again is the same."""
+    """Record a dropped transaction under a name that is not that of a manifest; it can be repeated."""
     _write_manifest(database, manifest, database.layout.dropped(manifest.transaction))
     database.storage.delete(database.layout.manifest(manifest.transaction))
     drop_staging(database, manifest.transaction)
@@ -58,7 +59,7 @@ def _write_manifest(database: Database, manifest: Manifest, target: Path) -> Non
     draft = database.layout.staging / manifest.transaction / "manifest"
     database.tree.make_directory(draft.parent)
     database.tree.delete(draft)  # what a killed process has left is protected, and only root could write over it
-    manifests.write(manifest, draft)
+    manifests.write([manifest], draft)
     database.tree.protect(draft)
     database.tree.sync(draft)
     database.failpoints.reach("manifest.written")

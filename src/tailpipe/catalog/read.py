@@ -5,15 +5,16 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from typing import Any
 
 from tailpipe.catalog import seals
 from tailpipe.catalog.coverage import load_coverage
 from tailpipe.catalog.database import Database
+from tailpipe.catalog.facts import read_fact
 from tailpipe.catalog.layout import below, rejected_directory
 from tailpipe.catalog.schema import has_table
-from tailpipe.catalog.snapshot import ColumnSets, LiveFile, columns_of, live_file, selected
+from tailpipe.catalog.snapshot import ColumnSets, LiveFile, columns_of, live_file, moment_of, selected
 from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Coverage, DaySet
@@ -22,17 +23,8 @@ from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Sample
 
 __all__ = [
-    "PartitionState",
-    "PartitionTotals",
-    "coverage",
-    "cursors",
-    "first_date",
-    "left_out",
-    "partition_state",
-    "partitions",
-    "rejected_files",
-    "samples",
-    "totals",
+    *("PartitionState", "PartitionTotals", "coverage", "cursors", "first_date", "last_change", "left_out"),
+    *("partition_state", "partitions", "rejected_files", "samples", "totals"),
 ]
 
 _MANY = 20_000
@@ -110,7 +102,7 @@ def _sums(connection: sqlite3.Connection) -> list[Any]:
 def _sealed_totals(
     connection: sqlite3.Connection, data: Mapping[int, seals.Seal], aside: Mapping[int, seals.Seal]
 ) -> list[PartitionTotals]:
-    """The same of a large catalog, from its seals: to add up a million files would take seconds.
+    """The totals of a large catalog, from its seals: to add up a million files would take seconds.
 
     Only files of the first and the last date are looked at: a file holds rows of its date alone.
     """
@@ -142,11 +134,8 @@ def _totals(
     since: int | None,
     until: int | None,
 ) -> PartitionTotals:
-    return PartitionTotals(name, files, rows, size, _day(first), _day(last), rejected, _moment(since), _moment(until))
-
-
-def _moment(microseconds: int | None) -> datetime | None:
-    return None if microseconds is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
+    days = [date.fromisoformat(day) if day else None for day in (first, last)]
+    return PartitionTotals(name, files, rows, size, days[0], days[1], rejected, moment_of(since), moment_of(until))
 
 
 def partition_state(database: Database, partition: str) -> PartitionState:
@@ -164,31 +153,22 @@ def partition_state(database: Database, partition: str) -> PartitionState:
         return PartitionState(
             partition,
             database.host.own(load_coverage(connection, row[0])),
-            tuple(_entry(*one) for one in _checked(database, connection, "ledger", row[0])),
+            tuple(_entry(one) for one in _checked(database, connection, "ledger", row[0])),
             {unit: DaySet.of(days) for unit, days in lost.items()},
             *_dates(connection, partition),
             columns_of(database, connection, partition=partition),
             of_table,
-            _recipe(connection, partition),
+            read_fact(connection, f"recipe:{partition}"),
             database.host,
         )
 
 
-def _recipe(connection: sqlite3.Connection, partition: str) -> str | None:
-    if not has_table(connection, "facts"):
-        return None  # a catalog of an earlier version, opened to be read
-    row = connection.execute("SELECT value FROM facts WHERE name = ?", (f"recipe:{partition}",)).fetchone()
-    return str(row[0]) if row else None
-
-
 def _dates(connection: sqlite3.Connection, partition: str) -> tuple[date | None, date | None]:
-    # One query for both ends would read every row of the index.
-    query = (
-        "SELECT tp_date FROM files WHERE partition_id = (SELECT id FROM partitions WHERE name = ?)"
-        " AND state = 'live' AND role = 'data' ORDER BY tp_date"
-    )
-    first, last = (connection.execute(f"{query} {order} LIMIT 1", (partition,)).fetchone() for order in ("ASC", "DESC"))
-    return _day(first[0] if first else None), _day(last[0] if last else None)
+    where = "state = 'live' AND role = 'data' AND partition_id = (SELECT id FROM partitions WHERE name = ?)"
+    # In two statements: SQLite looks at the end of an index for a minimum or a maximum, but not for both at once.
+    (first,) = connection.execute(f"SELECT min(tp_date) FROM files WHERE {where}", (partition,)).fetchone()  # noqa: S608
+    (last,) = connection.execute(f"SELECT max(tp_date) FROM files WHERE {where}", (partition,)).fetchone()  # noqa: S608
+    return date.fromisoformat(first) if first else None, date.fromisoformat(last) if last else None
 
 
 def coverage(database: Database, partition: str) -> dict[str, Coverage]:
@@ -206,7 +186,7 @@ def cursors(database: Database, partition: str) -> dict[str, str]:
 
 
 def left_out(database: Database, partition: str) -> DaySet:
-    """The days of rows of a partition that were read and not taken, because nobody had requested them."""
+    """The days of rows of a partition that were read but not kept, because they were not requested."""
     with database.reading() as connection:
         rows = connection.execute(
             "SELECT DISTINCT left_out FROM artifacts WHERE left_out <> ''"
@@ -232,7 +212,7 @@ def last_change(database: Database, before: datetime) -> datetime | None:
 
 
 def totals(database: Database, partition: str) -> Accounts:
-    """The accounts of all rows that count today; what was replaced since is left out."""
+    """The accounts of all current rows; replaced rows are omitted."""
     with database.reading() as connection:
         row = connection.execute(
             "SELECT sum(read), sum(kept), sum(filtered), sum(rejected), sum(out_of_window), sum(duplicate)"
@@ -268,56 +248,25 @@ def rejected_files(database: Database, partition: str, unit: str | None = None) 
 
 def _checked(database: Database, connection: sqlite3.Connection, part: str, partition_id: int) -> list[Any]:
     """The sealed rows of a partition, if they are those that were committed."""
-    path, (table, columns) = str(database.layout.database), seals.columns_of(connection, part)
+    path, of = str(database.layout.database), seals.sealed(connection).get(part)
     sealed = seals.load(connection, part, path)
-    if not columns or (sealed is None and not has_table(connection, table)):
+    if of is None or (sealed is None and not has_table(connection, of.table)):
         return []  # a catalog of an earlier version
-    rows = connection.execute(
-        f"SELECT {', '.join(columns)} FROM {table} WHERE partition_id = ? ORDER BY {', '.join(columns)}",  # noqa: S608
-        (partition_id,),
-    ).fetchall()
+    columns = ", ".join(of.columns)
+    query = f"SELECT {columns} FROM {of.table} WHERE partition_id = ? ORDER BY {columns}"  # noqa: S608 - ours
+    rows = connection.execute(query, (partition_id,)).fetchall()
     if sealed is not None:
-        seals.check(sealed.get(partition_id), seals.sum_of(rows, columns), f"the {part} of a partition", path)
+        seals.check(sealed.get(partition_id), rows, of.columns, f"the {part} of a partition", path)
     return rows
 
 
-def _entry(
-    origin: str, source: str, unit: str, as_of: str, generation: int, uri: str | None, kind: Any, *rest: Any
-) -> LedgerEntry:
-    (
-        size,
-        modified,
-        etag,
-        committed_bytes,
-        committed_ordinals,
-        unread_bytes,
-        fingerprint,
-        head,
-        taken,
-        left_out,
-        *host,
-    ) = rest
-    return LedgerEntry(
-        origin,
-        source,
-        Unit.from_key(unit),
-        datetime.fromisoformat(as_of),
-        generation,
-        uri,
-        kind,
-        size,
-        datetime.fromisoformat(modified) if modified else None,
-        etag,
-        committed_bytes,
-        committed_ordinals,
-        unread_bytes,
-        fingerprint,
-        head,
-        DaySet.parse(taken),
-        DaySet.parse(left_out),
-        host[0] if host else None,  # catalogs of earlier versions have none
-    )
-
-
-def _day(text: str | None) -> date | None:
-    return date.fromisoformat(text) if text else None
+def _entry(row: tuple[Any, ...]) -> LedgerEntry:
+    listed = dict(zip(seals.LEDGER, row, strict=False))  # catalogs of earlier versions have no host
+    converted = {
+        "unit": Unit.from_key(listed["unit"]),
+        "as_of": datetime.fromisoformat(listed["as_of"]),
+        "modified": datetime.fromisoformat(listed["modified"]) if listed["modified"] else None,
+        "taken": DaySet.parse(listed["taken"]),
+        "left_out": DaySet.parse(listed["left_out"]),
+    }
+    return LedgerEntry(**(listed | converted))

@@ -1,4 +1,4 @@
-"""Rebase a partition: let it be what the log of its store says, then tell again what this workspace has not pushed.
+"""Rebase a partition: restore it from the log of its store, then replay what this workspace has not pushed.
 
 Other hosts may have appended to the log what does not go together with transactions that wait here to be pushed. All of
 it happens in one SQLite transaction: a kill leaves the state before it or after it.
@@ -17,13 +17,14 @@ from tailpipe.catalog.apply import is_taken
 from tailpipe.catalog.catalog import Writer
 from tailpipe.catalog.coverage import Changes, postpone, take_pending
 from tailpipe.catalog.database import Database
+from tailpipe.catalog.enter import enter, enter_dropped, forget_begun
+from tailpipe.catalog.facts import write_fact
 from tailpipe.catalog.hosts import own_hosts, remember_host
 from tailpipe.catalog.locks import check_epoch
 from tailpipe.catalog.log_entry import LogEntry
 from tailpipe.catalog.manifest_record import Manifest
-from tailpipe.catalog.recover import dropped_fact
+from tailpipe.catalog.recover import DROPPED
 from tailpipe.catalog.snapshot import count_move
-from tailpipe.catalog.tell import forget_begun, tell
 from tailpipe.errors import CatalogError, CommitError, NewerError
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import Advance, Drop, Request
@@ -33,7 +34,7 @@ from tailpipe.model.staged import StagedArtifact
 __all__ = ["Displaced", "Rebased", "rebase", "split_taken", "unpushed"]
 
 _LAST = ("pushed", "images")
-"""Told by no image, and derived with the rest."""
+"""In no image, but derived with the rest."""
 
 
 @frozen
@@ -77,7 +78,7 @@ class _Before:
 
 
 class _MissingError(Exception):
-    """A transaction cannot be told again, because the disk has its files no more."""
+    """A transaction cannot be replayed, because its files are no longer on the disk."""
 
     def __init__(self, transaction: str) -> None:
         super().__init__(transaction)
@@ -92,7 +93,7 @@ def unpushed(
     for name, record in names:
         path = database.layout.manifest(name)
         try:
-            found.append((manifests.from_text(record) if record else manifests.read(path), record is None))
+            found.append((manifests.of_transaction(database.layout, name, record), record is None))
         except NewerError:
             raise
         except CatalogError as problem:
@@ -113,7 +114,7 @@ def rebase(
     entries: Sequence[LogEntry],
     waiting: Sequence[tuple[Manifest, bool]],
 ) -> Rebased:
-    """Let the partition be what these entries say, of which the first is the whole state; `waiting` comes on top."""
+    """Restore the partition from these entries, of which the first is the whole state; then replay `waiting`."""
     lost: set[str] = set()
     while True:
         try:
@@ -127,7 +128,7 @@ def rebase(
 def split_taken(
     connection: sqlite3.Connection, partition_id: int, artifacts: Iterable[StagedArtifact]
 ) -> tuple[dict[str, int], tuple[StagedArtifact, ...], tuple[StagedArtifact, ...]]:
-    """How many of the artifacts each host has taken meanwhile, those that are left, and those that are gone."""
+    """How many artifacts each host has taken meanwhile, the artifacts that are left, and those that are gone."""
     taken: dict[str, int] = {}
     left, gone = [], []
     for one in artifacts:
@@ -156,7 +157,7 @@ class _Rebase:
         before = self._before()
         operations = self._own_changes(take_pending(self.connection, self.partition_id))
         self._forget()
-        pulled = sum(self._tell(entry, before) for entry in entries)
+        pulled = sum(self._enter(entry, before) for entry in entries)
         self.connection.executemany(
             "UPDATE transactions SET number = ?, run_id = ? WHERE name = ?",
             [(number, run, name) for name, (number, run) in before.own.items()],
@@ -212,30 +213,30 @@ class _Rebase:
             "DELETE FROM transactions WHERE partition_id = ? AND sequence IS NOT NULL", (self.partition_id,)
         )
 
-    def _tell(self, entry: LogEntry, before: _Before) -> int:
+    def _enter(self, entry: LogEntry, before: _Before) -> int:
         known = set(before.names.values())
         for manifest in entry.manifests:
             if entry.is_checkpoint:
                 forget_begun(self.connection, manifest)
                 image.restore(self.connection, manifest.image, self.partition_id)
             else:
-                tell(self.connection, manifest, pushed_by=entry.host)
-        told = [manifest.transaction for manifest in entry.manifests]
+                enter(self.connection, manifest, pushed_by=entry.host)
+        names = [manifest.transaction for manifest in entry.manifests]
         if entry.is_whole:
-            told = [str(row.values["name"]) for row in entry.manifests[0].image if row.table == "transactions"] + told
+            names = entry.manifests[0].transactions + names
         self.connection.executemany(
             "INSERT OR IGNORE INTO pushed SELECT id, ? FROM transactions WHERE name = ?",
-            [(entry.version, name) for name in told],
+            [(entry.version, name) for name in names],
         )
-        return sum(name not in known for name in told)
+        return sum(name not in known for name in names)
 
     def _again(self, manifest: Manifest, is_published: bool, before: _Before, is_lost: bool) -> Displaced | None:
-        """Tell a transaction that was not pushed once more; what does not follow any more is returned."""
+        """Replay a transaction that was not pushed; it is returned if it does not follow any more."""
         reason = "this disk has its files no more" if is_lost else self._changed_unit(manifest)
         if not reason:
             self.connection.execute("SAVEPOINT again")
             try:
-                tell(self.connection, manifest, is_published=is_published)
+                enter(self.connection, manifest, is_published=is_published)
                 self.connection.execute(
                     "UPDATE transactions SET run_id = ? WHERE name = ?",
                     (before.own[manifest.transaction][1], manifest.transaction),
@@ -271,26 +272,10 @@ class _Rebase:
     def _keep_dropped(self, before: _Before, dropped: Sequence[Displaced]) -> None:
         """Enter what was dropped as aborted: its number is used, and its files are to be cleaned up."""
         for manifest in (found.manifest for found in dropped):
-            self.connection.execute(
-                "INSERT INTO transactions (name, partition_id, kind, unit, state, epoch, run_id, begun_at,"
-                " committed_at, host, number) VALUES (?, ?, ?, ?, 'aborted', ?, ?, ?, ?, ?, ?)",
-                (
-                    manifest.transaction,
-                    self.partition_id,
-                    manifest.kind,
-                    str(manifest.unit) if manifest.unit else None,
-                    self.writer.epoch,
-                    before.own[manifest.transaction][1],
-                    manifest.begun_at.isoformat(),
-                    manifest.committed_at.isoformat(),
-                    manifest.host,
-                    manifest.sequence,
-                ),
-            )
-            self.connection.execute(
-                "INSERT INTO facts VALUES (?, ?)",
-                (dropped_fact(self.partition_id, manifest.transaction), manifests.to_text(manifest)),
-            )
+            run_id = before.own[manifest.transaction][1]
+            enter_dropped(self.connection, manifest, epoch=self.writer.epoch, run_id=run_id)
+            fact = DROPPED.format(partition_id=self.partition_id, transaction=manifest.transaction)
+            write_fact(self.connection, fact, manifests.to_text(manifest))
 
     def _place_files(self, before: _Before, lost: set[str]) -> list[str]:
         """Say of each file again where it is, and keep those on the disk that are live no more as retired ones."""
@@ -308,7 +293,7 @@ class _Rebase:
             else:
                 # Of other hosts, or its row was dropped when it was cleaned up.
                 is_own = number is not None or row is not None
-                is_here, left_at = int(is_own and self._is_on_disk(path)), None
+                is_here, left_at = int(is_own and self.database.storage.exists(self.database.layout.stored(path))), None
                 owner = path.rpartition("/")[2].rpartition("-")[0]
                 if state == "live" and not is_here and not is_there and owner not in lost:
                     raise _MissingError(owner)
@@ -349,11 +334,8 @@ class _Rebase:
         )
         return str(row["path"])
 
-    def _is_on_disk(self, path: str) -> bool:
-        return self.database.storage.exists(self.database.layout.stored(path))
-
     def _renumber(self, newest: int) -> None:
-        """Give the transactions sequences above all before: whoever has seen one must notice that all has changed."""
+        """Give the transactions sequences above all earlier ones, so that readers notice the change."""
         rows = self.connection.execute(
             "SELECT id FROM transactions WHERE partition_id = ? AND sequence IS NOT NULL ORDER BY sequence",
             (self.partition_id,),

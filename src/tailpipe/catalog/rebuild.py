@@ -1,4 +1,4 @@
-"""Rebuild a lost or damaged `catalog.db` by telling all manifests again; nothing is collected anew."""
+"""Rebuild a lost or damaged `catalog.db` by replaying all manifests; nothing is collected again."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _IS_OPEN = "SELECT 1 FROM transactions WHERE name = ? AND state = 'committed'"
 
 @frozen
 class Rebuilt:
-    """What the new catalog was told, where the old one lies, and what of the history was given up."""
+    """The contents of the new catalog, the place of the old one, and how much of the history was given up."""
 
     transactions: int
     files: int
@@ -56,7 +56,7 @@ class _Found:
     newest: int = 0
     accepted: frozenset[int] = frozenset()
     dropped: frozenset[str] = frozenset()
-    """Transactions that are not to be told, because another host was first."""
+    """Transactions that are not to be replayed, because another host was first."""
 
 
 def rebuild(
@@ -67,7 +67,7 @@ def rebuild(
     storage: LocalTree = LOCAL,
     clock: Callable[[], datetime] = utc_now,
 ) -> Rebuilt:
-    """Write the catalog anew, set the old one aside, and bring the hive in line.
+    """Write a new catalog, set the old one aside, and update the hive.
 
     The new database is complete before it gets its name: a crash leaves the old state, and the rebuild can be begun
     again. If manifests are lost it is refused, or with `accept_loss` each partition goes back to what is proven.
@@ -125,11 +125,11 @@ def _roots(layout: Layout, storage: Storage, workspace: str, accept_loss: bool) 
 
 
 def _find(layout: Layout, storage: Storage) -> _Found:
-    told, unreadable = dict(_unpublished(layout)), {}
+    made, unreadable = dict(_unpublished(layout)), {}
     dropped = set()
     for path in sorted(path for path in storage.objects(layout.manifests) if path.suffix in (MANIFEST, DROPPED)):
         try:
-            told[path.stem] = manifests.read(path, storage)
+            made[path.stem] = manifests.read(path, storage)
             if path.suffix == DROPPED:
                 dropped.add(path.stem)
         except NewerError:
@@ -141,7 +141,7 @@ def _find(layout: Layout, storage: Storage) -> _Found:
     except (OSError, ValueError, TypeError):
         accepted = frozenset()
     newest = head.read(layout, storage)
-    return _Found(told, unreadable, newest.sequence if newest else 0, accepted, frozenset(dropped))
+    return _Found(made, unreadable, newest.sequence if newest else 0, accepted, frozenset(dropped))
 
 
 def _refused(layout: Layout, history: History, found: _Found) -> CatalogError:
@@ -178,9 +178,9 @@ def _write_gaps(database: Database, history: History, found: _Found) -> None:
     """Remember the numbers that no manifest has and none will have: the next rebuild must not take them for lost."""
     (top,) = database.connection.execute("SELECT coalesce(max(number), 0) FROM transactions").fetchone()
     cut = {one.transaction for one in history.cut}
-    told = {one.sequence for one in found.manifests.values() if one.transaction not in cut}
-    told |= {number for one in history.whole for number in numbers_in(one)}
-    lost = sorted(set(range(1, max(top, found.newest) + 1)) - told)
+    known = {one.sequence for one in found.manifests.values() if one.transaction not in cut}
+    known |= {number for one in history.whole for number in numbers_in(one)}
+    lost = sorted(set(range(1, max(top, found.newest) + 1)) - known)
     if lost:
         database.storage.put(database.layout.gaps, json.dumps(lost).encode())
 
@@ -241,9 +241,14 @@ def _write_database(
     layout: Layout, tree: LocalTree, draft: Path, history: History, dropped: frozenset[str], workspace: str
 ) -> tuple[Manifest, str] | None:
     """Write a new database; returns the manifest that cannot be applied, and why, if there is one."""
-    _remove_database(tree, draft)
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        tree.delete(Path(f"{draft}{suffix}"))
     tree.write(draft, b"")  # for its owner alone
-    with _new_database(draft) as connection:
+    with contextlib.closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")  # without a separate log, so that one rename moves all of it
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        seals.install(connection)
         schema.migrate(connection, str(draft))
         connection.execute("BEGIN")
         if workspace:
@@ -259,22 +264,3 @@ def _write_database(
         ]
         connection.executemany("DELETE FROM files WHERE path = ?", gone)
     return None
-
-
-@contextlib.contextmanager
-def _new_database(path: Path) -> Iterator[sqlite3.Connection]:
-    # Without a log of its own, so that one rename moves all of it.
-    connection = sqlite3.connect(path, isolation_level=None)
-    try:
-        connection.execute("PRAGMA journal_mode = DELETE")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        seals.install(connection)
-        yield connection
-    finally:
-        connection.close()
-
-
-def _remove_database(tree: LocalTree, path: Path) -> None:
-    for suffix in ("", "-journal", "-wal", "-shm"):
-        tree.delete(Path(f"{path}{suffix}"))

@@ -8,12 +8,16 @@ from pathlib import Path
 
 from tailpipe.catalog import head, layout, manifest, roots
 from tailpipe.catalog.database import Database
+from tailpipe.catalog.facts import drop_fact
 from tailpipe.catalog.manifest_record import Manifest
-from tailpipe.catalog.project import project_anew
+from tailpipe.catalog.project import reproject
 from tailpipe.catalog.publish import drop_staging, publish, remove_staging, write_dropped
 from tailpipe.catalog.seals import damaged
 
-__all__ = ["dropped_fact", "is_due", "orphans", "recover", "rollback", "set_dropped_aside"]
+__all__ = ["DROPPED", "is_due", "orphans", "recover", "rollback", "set_dropped_aside", "state_of"]
+
+DROPPED = "dropped:{partition_id}:{transaction}"
+"""The fact that keeps the manifest of a dropped transaction until it is set aside."""
 
 
 def recover(database: Database, partition: str, partition_id: int) -> int:
@@ -38,9 +42,8 @@ def recover(database: Database, partition: str, partition_id: int) -> int:
         if _is_over(database, name):
             drop_staging(database, name)
     is_moved = roots.follow(database, partition)
-    if not roots.is_recorded(database):
-        roots.record(database)
-    if project_anew(database, partition) and is_moved:
+    roots.record(database)
+    if reproject(database, partition) and is_moved:
         database.on_commit()  # other clients name files by their paths
     head.ensure(database)
     database.failpoints.reach("recover.after")
@@ -48,20 +51,15 @@ def recover(database: Database, partition: str, partition_id: int) -> int:
 
 
 def set_dropped_aside(database: Database, partition_id: int) -> None:
-    """Let the manifests of dropped transactions have another name, so that a rebuild does not tell them."""
-    first = dropped_fact(partition_id, "")
+    """Rename the manifests of dropped transactions, so that a rebuild does not replay them."""
+    first = DROPPED.format(partition_id=partition_id, transaction="")
     rows = database.connection.execute(
         "SELECT name, value FROM facts WHERE name >= ? AND name < ?", (first, first + "~")
     ).fetchall()
     for name, record in rows:
         write_dropped(database, _recorded(database, record))
         with database.writing() as connection:
-            connection.execute("DELETE FROM facts WHERE name = ?", (name,))
-
-
-def dropped_fact(partition_id: int, transaction: str) -> str:
-    """The name of the fact that keeps the manifest of a dropped transaction until it is set aside."""
-    return f"dropped:{partition_id}:{transaction}"
+            drop_fact(connection, name)
 
 
 def _recorded(database: Database, record: str) -> Manifest:
@@ -93,10 +91,10 @@ def _staged(database: Database, partition: str) -> list[str]:
 def rollback(database: Database, partition: str, transactions: list[str], stored: Iterable[Path] | None = None) -> None:
     """Drop all that transactions without a commit have left; the mark comes last, so it can be done again.
 
-    Whoever does not know what they have `stored` has the whole partition searched for it.
+    Unless the caller knows what they have `stored`, the whole partition is searched for it.
     """
     # One that was committed after all stays, with what its publication has put into staging.
-    transactions = [name for name in transactions if _state(database, name) == "intent"]
+    transactions = [name for name in transactions if state_of(database, name) == "intent"]
     if not transactions:
         return  # without a walk through all files of the partition
     for path in orphans(database, partition, transactions) if stored is None else stored:
@@ -128,9 +126,10 @@ def orphans(database: Database, partition: str, transactions: Container[str] | N
 
 
 def _is_over(database: Database, transaction: str) -> bool:
-    return _state(database, transaction) in (None, "published", "aborted")
+    return state_of(database, transaction) in (None, "published", "aborted")
 
 
-def _state(database: Database, transaction: str) -> str | None:
+def state_of(database: Database, transaction: str) -> str | None:
+    """The state of a transaction; None if the catalog does not know it."""
     row = database.connection.execute("SELECT state FROM transactions WHERE name = ?", (transaction,)).fetchone()
     return row[0] if row else None

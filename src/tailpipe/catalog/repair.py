@@ -19,7 +19,7 @@ from tailpipe.catalog.publish import drop_staging
 from tailpipe.catalog.snapshot import count_move
 from tailpipe.errors import TailpipeError
 from tailpipe.frozen import frozen
-from tailpipe.storage.local import CANNOT_LINK, LOCAL
+from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import LocalTree
 
 __all__ = ["Fetch", "Repaired", "repair"]
@@ -38,9 +38,9 @@ class Repaired:
     healed: int = 0
     set_aside: int = 0
     recorded: int = 0
-    """How many partitions have a new manifest that tells all of them."""
+    """How many partitions have a new manifest with an image of the whole partition."""
     remote: int = 0
-    """How many files count as remote since: this disk has lost them, but the store has them."""
+    """How many files count as remote now: this disk has lost them, but the store has them."""
     lost_units: tuple[tuple[str, str], ...] = ()
     locked: tuple[str, ...] = ()
 
@@ -112,14 +112,8 @@ def _heal(database: Database, bad: Finding) -> bool:
     """Put the sound copy in the place of the stored file; False if it does not prove to be sound."""
     target, draft = database.layout.stored(bad.path), _draft(database, bad)
     database.tree.make_directory(draft.parent)
-    database.tree.delete(draft)
     changed = database.storage.prepare(target)
-    try:
-        database.tree.link(Path(bad.copy), draft)
-    except OSError as problem:
-        if problem.errno not in CANNOT_LINK:
-            raise
-        database.tree.copy(Path(bad.copy), draft)
+    aside.link_or_copy(database.tree, Path(bad.copy), draft)
     database.tree.protect(draft)
     database.tree.sync(draft)
     if not aside.is_sound(database, draft, bad.size, bad.sha256):
@@ -191,7 +185,7 @@ def _relink(writer: Writer, with_checksums: bool) -> int:
     for directory, places in by_directory.items():
         for place in places:
             # Under a name of ours, but not the stored file: a broken copy, or a link that was retired.
-            if not database.tree.is_taken(place) or _has_other_copy(database, place):
+            if not database.tree.is_taken(place) or aside.is_copy(database, place, database.layout.mirrored(place)):
                 database.tree.delete(place)
             else:
                 aside.put_aside(database, place)
@@ -200,19 +194,12 @@ def _relink(writer: Writer, with_checksums: bool) -> int:
     return len(found)
 
 
-def _has_other_copy(database: Database, public: Path) -> bool:
-    """Whether a file of the hive is stored as well, as it is or as it should be."""
-    return aside.is_copy(database, public, database.layout.mirrored(public))
-
-
 def _record(writer: Writer, found: Sequence[Finding]) -> int:
-    """Tell all of the partition in one manifest, if others are lost or cannot be read."""
+    """Record the whole partition in one manifest, if others are lost or cannot be read."""
     unrecorded = [one for one in found if one.problem == "unrecorded"]
     if not unrecorded:
         return 0
-    transaction = commit.begin(
-        writer.database, writer.partition, writer.partition_id, writer.epoch, "repair", None, writer.run_id
-    )
+    transaction = commit.begin(writer, "repair", None)
     transaction.record(lambda connection, made: replace(made, image=image.take(connection, writer.partition_id)))
     for one in unrecorded:
         if writer.database.storage.exists(Path(one.path)):

@@ -1,20 +1,20 @@
-"""Tell a new catalog all that happened: the manifests of this workspace, and the kept copies of the logs of stores.
+"""Replay the manifests of this workspace, and the kept copies of the logs of stores, in a new catalog.
 
-A partition that is in a store is told in the order of its log, as every other host knows it; what was not pushed comes
-after it. A copy of the log that is lost or cannot be applied ends it: the next push reads on from there.
+A partition that is in a store is replayed in the order of its log, as every other host knows it; what was not pushed
+comes after it. A copy of the log that is lost or cannot be applied ends it: the next push continues from there.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from tailpipe.catalog import image
+from tailpipe.catalog.enter import enter, enter_dropped
 from tailpipe.catalog.layout import CHECKPOINT, MANIFEST, Layout
 from tailpipe.catalog.log_entry import LogEntry, read_entry
 from tailpipe.catalog.manifest_record import Manifest
-from tailpipe.catalog.tell import tell
 from tailpipe.errors import CatalogError, CommitError, NewerError
 from tailpipe.storage.storage import LocalTree
 
@@ -28,12 +28,12 @@ def replay(
     whole: Sequence[Manifest],
     dropped: Container[str] = (),
 ) -> tuple[Manifest, str] | None:
-    """Tell all of it; returns the manifest of this workspace that cannot be applied, and why, if there is one."""
+    """Replay everything; returns the manifest of this workspace that cannot be applied, and why, if there is one."""
     chains: dict[str, list[Manifest]] = defaultdict(list)
     for manifest in whole:
         if manifest.transaction not in dropped:
             chains[manifest.partition].append(manifest)
-    logged = set(_logged(layout, tree))
+    logged = {layout.logged_partition(path.parent) for path in tree.objects(layout.log)}
     partitions = {
         name: _Partition(connection, layout, tree, chains[name], name if name in logged else None)
         for name in dict.fromkeys([*(one.partition for one in whole), *sorted(logged)])
@@ -41,44 +41,19 @@ def replay(
     try:
         for manifest in whole:
             if manifest.transaction in dropped:
-                _enter_dropped(connection, manifest)
+                enter_dropped(connection, manifest)
             else:
-                partitions[manifest.partition].tell_own(manifest)
+                partitions[manifest.partition].replay_own(manifest)
     except _OwnError as failed:
         return failed.manifest, failed.reason
     for partition in partitions.values():
-        partition.tell_log(None)
+        partition.replay_log(None)
     _find_here(connection, layout, tree)
     return None
 
 
-def _enter_dropped(connection: sqlite3.Connection, manifest: Manifest) -> None:
-    """Let the number of a dropped transaction be used, and its files be nobody's."""
-    connection.execute("INSERT INTO partitions (name) VALUES (?) ON CONFLICT DO NOTHING", (manifest.partition,))
-    connection.execute(
-        "INSERT INTO transactions (name, partition_id, kind, unit, state, epoch, begun_at, committed_at, host, number)"
-        " SELECT ?, id, ?, ?, 'aborted', 0, ?, ?, ?, ? FROM partitions WHERE name = ?",
-        (
-            manifest.transaction,
-            manifest.kind,
-            str(manifest.unit) if manifest.unit else None,
-            manifest.begun_at.isoformat(),
-            manifest.committed_at.isoformat(),
-            manifest.host,
-            manifest.sequence,
-            manifest.partition,
-        ),
-    )
-
-
-def _logged(layout: Layout, tree: LocalTree) -> Iterator[str]:
-    """The partitions of which there are copies of a log, by the names in them."""
-    for directory in sorted({path.parent for path in tree.objects(layout.log)}):
-        yield layout.logged_partition(directory)
-
-
 def _entries(layout: Layout, tree: LocalTree, partition: str) -> list[LogEntry]:
-    """The copies of a log that tell all of it, as far as there are any: from the newest whole one on."""
+    """The copies of a log that follow each other, from the newest image on."""
     paths = [path for path in tree.objects(layout.log_of(partition)) if path.suffix in (MANIFEST, CHECKPOINT)]
     found: list[LogEntry] = []
     for path in sorted(paths):  # a checkpoint comes before the entry of the same version
@@ -105,7 +80,7 @@ class _OwnError(Exception):
 
 
 class _Partition:
-    """One partition on its way: the entries of its log are told before what follows from them."""
+    """One partition during the replay: the entries of its log come before what follows from them."""
 
     def __init__(
         self,
@@ -121,15 +96,15 @@ class _Partition:
         self.entries = _entries(layout, tree, logged) if logged else []
         self.is_begun = False
 
-    def tell_own(self, manifest: Manifest) -> None:
-        """Tell a manifest of this workspace, after the log up to it; all of the log if it was not pushed."""
+    def replay_own(self, manifest: Manifest) -> None:
+        """Replay a manifest of this workspace, after the log up to it; all of the log if it was not pushed."""
         self._begin()
-        if manifest is not self.first:  # an image tells all that was before it, whatever host it was of
-            self.tell_log(manifest.transaction)
+        if manifest is not self.first:  # an image contains everything before it, of all hosts
+            self.replay_log(manifest.transaction)
         self._own(manifest)
 
-    def tell_log(self, until: str | None) -> None:
-        """Tell entries of the log up to the one with this transaction, or all of them."""
+    def replay_log(self, until: str | None) -> None:
+        """Replay entries of the log up to the one with this transaction, or all of them."""
         self._begin()
         while self.entries and not (until is not None and self._is_known(until)):
             entry = self.entries.pop(0)
@@ -137,18 +112,14 @@ class _Partition:
                 self.entries = []
 
     def _begin(self) -> None:
-        """Restore the image that the log begins with, if it tells more than this workspace has done."""
-        if self.entries and not self.is_begun and not self._names(self.entries[0]) <= set(self.chain):
+        """Restore the image that the log begins with, if it has transactions of other hosts."""
+        if self.entries and not self.is_begun and not self.chain.keys() >= {*self.entries[0].manifests[0].transactions}:
             self._restore(self.entries.pop(0))
         self.is_begun = True
 
-    def _names(self, entry: LogEntry) -> set[str]:
-        """The transactions in the image of an entry that is whole."""
-        return {str(row.values["name"]) for row in entry.manifests[0].image if row.table == "transactions"}
-
     def _restore(self, entry: LogEntry) -> None:
         (manifest,) = entry.manifests
-        names = self._names(entry)
+        names = set(manifest.transactions)
         self.connection.execute(
             "INSERT INTO partitions (name) VALUES (?) ON CONFLICT DO NOTHING", (manifest.partition,)
         )
@@ -158,7 +129,7 @@ class _Partition:
             ).fetchone()
             image.restore(self.connection, manifest.image, number)
         else:
-            tell(self.connection, manifest, pushed_by=entry.host)
+            enter(self.connection, manifest, pushed_by=entry.host)
             names.add(manifest.transaction)
         self._mark(entry, names, [])
         self.connection.executemany(
@@ -170,17 +141,17 @@ class _Partition:
         if not self._is_known(manifest.transaction):
             try:
                 is_published = self.tree.exists(self.layout.manifest(manifest.transaction))
-                tell(self.connection, manifest, is_published=is_published)
+                enter(self.connection, manifest, is_published=is_published)
             except CommitError as problem:
                 raise _OwnError(manifest, problem.message) from problem
             except (sqlite3.IntegrityError, ValueError, KeyError, TypeError) as problem:
                 raise _OwnError(manifest, str(problem)) from problem
 
     def _entry(self, entry: LogEntry) -> bool:
-        """Tell an entry whole, or not at all; returns whether it could be told."""
+        """Replay an entry atomically; returns whether it could be applied."""
         self.connection.execute("SAVEPOINT entry")
         try:
-            self._tell(entry)
+            self._enter(entry)
         except (CommitError, sqlite3.IntegrityError, ValueError, KeyError, TypeError):
             self.connection.execute("ROLLBACK TO entry")
             return False
@@ -188,12 +159,12 @@ class _Partition:
             self.connection.execute("RELEASE entry")
         return True
 
-    def _tell(self, entry: LogEntry) -> None:
+    def _enter(self, entry: LogEntry) -> None:
         for manifest in entry.manifests:
-            names = [str(row.values["name"]) for row in manifest.image if row.table == "transactions"]
+            names = manifest.transactions
             is_own = entry.is_whole and any(name in self.chain or self._is_known(name) for name in names)
             if is_own:
-                # An image of our own history: its transactions are told one by one.
+                # An image of our own history: its transactions are replayed one by one.
                 for name in (name for name in self.chain if name in set(names)):
                     self._own(self.chain[name])
                 rows = [row.values for row in manifest.image if row.table == "files"]
@@ -204,7 +175,7 @@ class _Partition:
                 files = [(file.key, file.path) for file in manifest.added if file.key]
                 self._mark(entry, [manifest.transaction], files)
             else:
-                tell(self.connection, manifest, pushed_by=entry.host)
+                enter(self.connection, manifest, pushed_by=entry.host)
                 self._mark(entry, [*names, manifest.transaction], [])
 
     def _mark(self, entry: LogEntry, names: Iterable[str], files: Iterable[tuple[object, object]]) -> None:
@@ -226,7 +197,7 @@ class _Partition:
 
 
 def _find_here(connection: sqlite3.Connection, layout: Layout, tree: LocalTree) -> None:
-    """Of the files that a store has, those are here that are on the disk."""
+    """Record which of the files in a store are also on this disk."""
     rows = connection.execute("SELECT path, here FROM files WHERE there = 1").fetchall()
     found = [(int(tree.exists(layout.stored(path))), path, here) for path, here in rows]
     changed = [(now, path) for now, path, here in found if now != here]

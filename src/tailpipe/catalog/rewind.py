@@ -57,7 +57,7 @@ def _check(database: Database, partition: str, moment: datetime) -> None:
     ).fetchall()
     for name, record, committed_at in rows:
         try:
-            made = manifests.from_text(record) if record else manifests.read(database.layout.manifest(name))
+            made = manifests.of_transaction(database.layout, name, record)
         except CatalogError:
             made = None
         if made is None or any(_is_forgotten(database, path, moment) for path in made.removed):

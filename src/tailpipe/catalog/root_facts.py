@@ -7,25 +7,21 @@ import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 
+from tailpipe.catalog.facts import drop_fact, write_fact
 from tailpipe.catalog.layout import INTERNAL, Layout
 from tailpipe.catalog.schema import has_table
 from tailpipe.errors import CatalogError, WorkspaceError
 from tailpipe.storage.storage import Storage
 
 __all__ = [
-    "absent",
-    "hive_fact",
-    "is_marked",
-    "load_roots",
-    "mark_of",
-    "read_roots",
-    "save_roots",
-    "set_root",
-    "write_roots",
+    *("HIVE", "absent", "is_marked", "load_roots", "mark_of", "read_roots", "save_roots", "set_root"),
+    *("write_roots",),
 ]
 
 _ROOT = "root:"
-"""What the fact begins with that names the root of a partition."""
+"""The prefix of facts that name the root of a partition."""
+HIVE = "hive:"
+"""The prefix of facts that list the directories in the hive of a partition; empty: it must be projected."""
 
 
 def load_roots(connection: sqlite3.Connection) -> dict[str, Path]:
@@ -36,22 +32,17 @@ def load_roots(connection: sqlite3.Connection) -> dict[str, Path]:
     return {name: Path(root) for name, root in rows}
 
 
-def hive_fact(partition: str) -> str:
-    """The name of the fact that says which directories the hive of a partition has; empty: it must be projected."""
-    return f"hive:{partition}"
-
-
 def set_root(connection: sqlite3.Connection, partition: str, root: Path | None) -> None:
-    """Let a partition have a root of its own, or none; its hive has to follow."""
-    connection.execute("INSERT OR REPLACE INTO facts VALUES (?, '')", (hive_fact(partition),))
+    """Set or remove the separate root of a partition; its hive has to follow."""
+    write_fact(connection, HIVE + partition, "")
     if root is None:
-        connection.execute("DELETE FROM facts WHERE name = ?", (_ROOT + partition,))
+        drop_fact(connection, _ROOT + partition)
     else:
-        connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (_ROOT + partition, str(root)))
+        write_fact(connection, _ROOT + partition, str(root))
 
 
 def save_roots(connection: sqlite3.Connection, roots: Mapping[str, Path]) -> None:
-    """Let a new catalog know roots."""
+    """Record roots in a new catalog."""
     for partition, root in roots.items():
         set_root(connection, partition, root)
 

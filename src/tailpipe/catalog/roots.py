@@ -8,39 +8,21 @@ in each root tells a disk that is not mounted from one that has lost its files.
 
 from __future__ import annotations
 
-import sqlite3
+import contextlib
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from tailpipe.catalog import aside, head
 from tailpipe.catalog.database import Database
+from tailpipe.catalog.facts import drop_fact, write_fact
 from tailpipe.catalog.layout import INTERNAL, Layout, encoded, foreign_data, is_our_name, partition_segment
-from tailpipe.catalog.root_facts import (
-    absent,
-    is_marked,
-    load_roots,
-    mark_of,
-    read_roots,
-    set_root,
-    write_roots,
-)
+from tailpipe.catalog.root_facts import absent, is_marked, load_roots, mark_of, read_roots, set_root, write_roots
 from tailpipe.catalog.snapshot import count_move
 from tailpipe.errors import CatalogError, StorageError, WorkspaceError
-from tailpipe.storage.local import CANNOT_LINK
 from tailpipe.storage.storage import LocalTree
 
-__all__ = [
-    "check_present",
-    "drop_copies",
-    "follow",
-    "is_due",
-    "is_present",
-    "is_recorded",
-    "record",
-    "renew_marks",
-    "withdraw",
-]
+__all__ = ["check_present", "drop_copies", "follow", "is_due", "is_present", "record", "renew_marks", "withdraw"]
 
 _COPIES = "copies:"
 """What the fact begins with that names a root with copies of a partition's files: when they were left, or nothing while
@@ -50,7 +32,7 @@ _LEAST_BYTES = 64 * 1024 * 1024
 
 
 def refresh(database: Database) -> None:
-    """Let the layout know where partitions are now: another process may have moved one."""
+    """Update where partitions are in the layout: another process may have moved one."""
     database.layout.roots.clear()
     database.layout.roots.update(load_roots(database.connection))
 
@@ -86,15 +68,15 @@ def follow(database: Database, partition: str) -> bool:
         return False
     _prepare(database, target)
     with database.writing() as connection:
-        _note_copies(connection, database.layout, partition, target, "")
+        write_fact(connection, _fact(database.layout, partition, target), "")
     _copy(database, partition, source, target)
     left = _left_before(database, partition, target)
     database.failpoints.reach("root.before")
     with database.writing() as connection:
         set_root(connection, partition, None if target == database.layout.data else target)
-        _note_copies(connection, database.layout, partition, source, database.now().isoformat())
-        connection.execute("DELETE FROM facts WHERE name = ?", (_fact(database.layout, partition, target),))
         now = database.now().isoformat()
+        write_fact(connection, _fact(database.layout, partition, source), now)
+        drop_fact(connection, _fact(database.layout, partition, target))
         connection.executemany("UPDATE files SET left_at = ? WHERE path = ?", [(now, path) for path in left])
         count_move(connection)
     refresh(database)
@@ -133,7 +115,7 @@ def _refused(root: Path, reason: str, hint: str) -> WorkspaceError:
 
 
 def _copy(database: Database, partition: str, source: Path, target: Path) -> None:
-    """Have all files of a partition at another root too, durably; what is there already is not copied again."""
+    """Copy all files of a partition to another root, durably; existing files are not copied again."""
     rows = [
         (path, size, sha256)
         for path, size, sha256 in database.connection.execute(
@@ -154,7 +136,7 @@ def _copy(database: Database, partition: str, source: Path, target: Path) -> Non
         if not database.tree.exists(found):
             continue  # lost: the doctor reports it
         draft, place = drafts / Path(path).name, target / INTERNAL / path
-        _link_or_copy(database.tree, found, draft)
+        aside.link_or_copy(database.tree, found, draft)
         changed |= database.storage.prepare(place)
         database.tree.rename(draft, place)
         database.failpoints.reach("root.copied")
@@ -205,16 +187,6 @@ def _check_space(database: Database, partition: str, root: Path, size: int) -> N
         )
 
 
-def _link_or_copy(tree: LocalTree, source: Path, draft: Path) -> None:
-    tree.delete(draft)
-    try:
-        tree.link(source, draft)
-    except OSError as problem:
-        if problem.errno not in CANNOT_LINK:
-            raise
-        tree.copy(source, draft)
-
-
 def _has(tree: LocalTree, place: Path, size: int) -> bool:
     try:
         return tree.size(place) == size
@@ -230,7 +202,8 @@ def withdraw(database: Database, partition: str) -> None:
 
 
 def _withdraw(database: Database, partition: str, root: Path) -> None:
-    known = {Path(path).name: path for path in _known(database, partition)}
+    query = "SELECT path FROM files WHERE partition_id = (SELECT id FROM partitions WHERE name = ?)"
+    known = {Path(path).name: path for (path,) in database.connection.execute(query, (partition,))}
     top = root / partition_segment(partition)
     for place in sorted(database.tree.objects(top)):
         path = known.get(place.name.removesuffix(".parquet"))
@@ -242,7 +215,7 @@ def _withdraw(database: Database, partition: str, root: Path) -> None:
 
 
 def is_due(database: Database, partition: str, grace: timedelta) -> bool:
-    """Whether there are copies that nobody reads any more."""
+    """Whether there are copies that no reader uses any more."""
     return any(True for _ in _due(database, partition, grace))
 
 
@@ -251,8 +224,12 @@ def drop_copies(database: Database, partition: str, grace: timedelta) -> None:
 
     A live file goes only if the root of the partition has it. A disk that is not mounted waits.
     """
+    query = (
+        "SELECT path, bytes FROM files WHERE partition_id = (SELECT id FROM partitions WHERE name = ?)"
+        " AND state = 'live' AND here = 1"
+    )
     for root in list(_due(database, partition, grace)):
-        live = dict(_live(database, partition))
+        live = dict(database.connection.execute(query, (partition,)).fetchall())
         lacking = False
         _withdraw(database, partition, root)
         for place in _stored_in(database.tree, root, partition):
@@ -270,7 +247,7 @@ def drop_copies(database: Database, partition: str, grace: timedelta) -> None:
         database.failpoints.reach("root.forget")
         _unmark(database, partition, root)
         with database.writing() as connection:
-            connection.execute("DELETE FROM facts WHERE name = ?", (_fact(database.layout, partition, root),))
+            drop_fact(connection, _fact(database.layout, partition, root))
 
 
 def _unmark(database: Database, partition: str, root: Path) -> None:
@@ -310,25 +287,8 @@ def _copies(database: Database, partition: str) -> list[tuple[Path, str]]:
     return [(database.layout.data if place == "." else Path(place), since) for place, since in places]
 
 
-def _note_copies(connection: sqlite3.Connection, layout: Layout, partition: str, root: Path, since: str) -> None:
-    connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (_fact(layout, partition, root), since))
-
-
 def _fact(layout: Layout, partition: str, root: Path) -> str:
     return f"{_COPIES}{partition}:{'.' if root == layout.data else root}"
-
-
-def _known(database: Database, partition: str) -> list[str]:
-    query = "SELECT path FROM files WHERE partition_id = (SELECT id FROM partitions WHERE name = ?)"
-    return [path for (path,) in database.connection.execute(query, (partition,))]
-
-
-def _live(database: Database, partition: str) -> list[tuple[str, int]]:
-    return database.connection.execute(
-        "SELECT path, bytes FROM files WHERE partition_id = (SELECT id FROM partitions WHERE name = ?)"
-        " AND state = 'live' AND here = 1",
-        (partition,),
-    ).fetchall()
 
 
 def _remove_empty(tree: LocalTree, directory: Path, top: Path) -> None:
@@ -339,15 +299,10 @@ def _remove_empty(tree: LocalTree, directory: Path, top: Path) -> None:
 
 def record(database: Database) -> None:
     """Write down the roots of all partitions, for a rebuild, if they are not yet."""
+    with contextlib.suppress(CatalogError):
+        if read_roots(database.layout, database.storage) == database.layout.roots:
+            return
     with database.writing():  # one at a time
         refresh(database)
         write_roots(database.layout, database.storage, database.layout.roots)
     database.failpoints.reach("root.recorded")
-
-
-def is_recorded(database: Database) -> bool:
-    """Whether a rebuild would know the roots of all partitions."""
-    try:
-        return read_roots(database.layout, database.storage) == database.layout.roots
-    except CatalogError:
-        return False

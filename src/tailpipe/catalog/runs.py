@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tailpipe.catalog.database import Database
+from tailpipe.catalog.facts import read_fact, write_fact
 from tailpipe.catalog.run_record import Ended, Outcome, RunFacts, RunRecord, profile_from, profile_text
 from tailpipe.catalog.schema import has_column
 from tailpipe.model.artifact import Accounts
@@ -17,7 +18,7 @@ from tailpipe.model.meter import Spent
 from tailpipe.model.visible import shorten
 from tailpipe.model.window import Window
 
-__all__ = ["amend_profile", "begin", "end", "is_held", "note_idle", "prune", "runs"]
+__all__ = ["amend_profile", "begin", "end", "note_idle", "outcome_now", "prune", "runs"]
 
 _ERROR = 2_000
 """Longer error texts are cut."""
@@ -100,37 +101,34 @@ def runs(
 
 def _record(database: Database, row: tuple[Any, ...]) -> RunRecord:
     number, partition, start, end_, begun, ended, outcome, command, *facts, idle = row
+    seconds, size, artifacts, *counts, profile, error = facts
+    took = None
+    if seconds is not None:
+        took = RunFacts(seconds, size, artifacts, Accounts(*counts), profile_from(profile), error)
     return RunRecord(
         number,
         partition,
         Window(datetime.fromisoformat(start), datetime.fromisoformat(end_)),
         datetime.fromisoformat(begun),
         datetime.fromisoformat(ended) if ended else None,
-        _outcome(database, partition, outcome),
+        outcome_now(database, partition, outcome),
         command,
-        _facts(facts),
+        took,
         idle,
     )
 
 
-def _facts(values: Sequence[Any]) -> RunFacts | None:
-    seconds, size, artifacts, *counts, profile, error = values
-    if seconds is None:
-        return None
-    return RunFacts(seconds, size, artifacts, Accounts(*counts), profile_from(profile), error)
+def outcome_now(database: Database, partition: str, outcome: Outcome) -> Outcome:
+    """The outcome of a run: one that has not ended was interrupted if its process is gone, as after a kill."""
+    return "interrupted" if outcome == "running" and not _is_held(database, partition) else outcome
 
 
-def _outcome(database: Database, partition: str, outcome: Outcome) -> Outcome:
-    """A run that has not ended was interrupted if its process is gone: it was killed before it could say so."""
-    return "interrupted" if outcome == "running" and not is_held(database, partition) else outcome
-
-
-def is_held(database: Database, partition: str) -> bool:
+def _is_held(database: Database, partition: str) -> bool:
     """Whether the process that signed the lock is alive. To try the lock itself could keep a writer from it."""
     try:
         os.kill(int(json.loads(database.tree.read(database.layout.lock(partition)))["pid"]), 0)
     except PermissionError:
-        return True  # it is alive, and somebody else's
+        return True  # it is alive, and of another user
     except (OSError, ValueError, KeyError, TypeError):
         return False
     return True
@@ -145,13 +143,12 @@ def prune(database: Database, partitions: Iterable[str], oldest: datetime, *, is
     deleted, day = 0, (database.now() - _PRUNED).isoformat()
     for name in partitions:
         fact = f"pruned:{name}"
-        row = database.connection.execute("SELECT value FROM facts WHERE name = ?", (fact,)).fetchone()
-        if row is not None and row[0] > day and not is_due:
+        if (read_fact(database.connection, fact) or "") > day and not is_due:
             continue
         with database.writing() as connection:
             found = connection.execute("SELECT id FROM partitions WHERE name = ?", (name,)).fetchone()
             deleted += _prune(connection, found[0], oldest.astimezone(UTC).isoformat()) if found else 0
-            connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (fact, database.now().isoformat()))
+            write_fact(connection, fact, database.now().isoformat())
     return deleted
 
 

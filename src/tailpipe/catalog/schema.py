@@ -11,7 +11,28 @@ __all__ = ["APPLICATION", "VERSION", "ensure", "has_column", "has_table", "here_
 
 APPLICATION = 0x7470_6361  # "tpca": tells our database from any other SQLite file
 
-_FIRST = """
+_ARTIFACTS = """\
+    partition_id INTEGER NOT NULL REFERENCES partitions (id),
+    origin TEXT NOT NULL,
+    generation INTEGER NOT NULL CHECK (generation >= 0),
+    uri TEXT,
+    source TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    as_of TEXT NOT NULL,
+    size INTEGER,
+    modified TEXT,
+    etag TEXT,
+    fingerprint TEXT,
+    head TEXT,
+    committed_bytes INTEGER NOT NULL CHECK (committed_bytes >= 0),
+    committed_ordinals INTEGER NOT NULL CHECK (committed_ordinals >= 0),
+    unread_bytes INTEGER NOT NULL CHECK (unread_bytes >= 0),
+    taken TEXT NOT NULL, -- sets of days: 2024-01-01..2024-01-31, 2024-02-02
+    left_out TEXT NOT NULL,
+    transaction_id INTEGER NOT NULL REFERENCES transactions (id),
+"""
+_FIRST = f"""
 CREATE TABLE partitions (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
@@ -71,26 +92,7 @@ CREATE INDEX files_of_partition ON files (partition_id, state, tp_date);
 CREATE INDEX files_of_unit ON files (partition_id, unit) WHERE state = 'live';
 CREATE INDEX files_retired ON files (retired_by) WHERE state = 'retired';
 CREATE TABLE artifacts (
-    partition_id INTEGER NOT NULL REFERENCES partitions (id),
-    origin TEXT NOT NULL,
-    generation INTEGER NOT NULL CHECK (generation >= 0),
-    uri TEXT,
-    source TEXT NOT NULL,
-    unit TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    as_of TEXT NOT NULL,
-    size INTEGER,
-    modified TEXT,
-    etag TEXT,
-    fingerprint TEXT,
-    head TEXT,
-    committed_bytes INTEGER NOT NULL CHECK (committed_bytes >= 0),
-    committed_ordinals INTEGER NOT NULL CHECK (committed_ordinals >= 0),
-    unread_bytes INTEGER NOT NULL CHECK (unread_bytes >= 0),
-    taken TEXT NOT NULL, -- sets of days: 2024-01-01..2024-01-31, 2024-02-02
-    left_out TEXT NOT NULL,
-    transaction_id INTEGER NOT NULL REFERENCES transactions (id),
-    PRIMARY KEY (partition_id, origin, generation),
+{_ARTIFACTS}    PRIMARY KEY (partition_id, origin, generation),
     UNIQUE (partition_id, uri)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX artifacts_of_unit ON artifacts (partition_id, unit);
@@ -164,7 +166,7 @@ CREATE TABLE images ( -- the newest manifest of a partition that tells all of it
 """
 """What damage is noticed by: who this catalog is, where the history of a partition begins, and the seals."""
 
-_FIFTH = """
+_FIFTH = f"""
 ALTER TABLE files ADD COLUMN here INTEGER NOT NULL DEFAULT 1 CHECK (here IN (0, 1));
 ALTER TABLE files ADD COLUMN there INTEGER NOT NULL DEFAULT 0 CHECK (there IN (0, 1));
 ALTER TABLE transactions ADD COLUMN ingested_at TEXT;
@@ -174,26 +176,7 @@ ALTER TABLE transactions ADD COLUMN number INTEGER -- of those committed here, w
 UPDATE transactions SET number = sequence;
 CREATE UNIQUE INDEX transactions_numbered ON transactions (number);
 CREATE TABLE artifacts_5 (
-    partition_id INTEGER NOT NULL REFERENCES partitions (id),
-    origin TEXT NOT NULL,
-    generation INTEGER NOT NULL CHECK (generation >= 0),
-    uri TEXT,
-    source TEXT NOT NULL,
-    unit TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    as_of TEXT NOT NULL,
-    size INTEGER,
-    modified TEXT,
-    etag TEXT,
-    fingerprint TEXT,
-    head TEXT,
-    committed_bytes INTEGER NOT NULL CHECK (committed_bytes >= 0),
-    committed_ordinals INTEGER NOT NULL CHECK (committed_ordinals >= 0),
-    unread_bytes INTEGER NOT NULL CHECK (unread_bytes >= 0),
-    taken TEXT NOT NULL, -- sets of days: 2024-01-01..2024-01-31, 2024-02-02
-    left_out TEXT NOT NULL,
-    transaction_id INTEGER NOT NULL REFERENCES transactions (id),
-    host TEXT, -- null: of this workspace, or of no host
+{_ARTIFACTS}    host TEXT, -- null: of this workspace, or of no host
     PRIMARY KEY (partition_id, origin, generation)
 ) STRICT, WITHOUT ROWID;
 INSERT INTO artifacts_5 SELECT partition_id, origin, generation, uri, source, unit, kind, as_of, size, modified, etag,
@@ -222,7 +205,7 @@ CREATE TABLE pending ( -- changes of coverage that no manifest has yet; 'whole' 
     operation TEXT NOT NULL
 ) STRICT;
 INSERT INTO pending (partition_id, source, operation) SELECT id, '', 'whole' FROM partitions;
-"""
+"""  # noqa: S608 - all of it is ours
 """For stores: whose artifacts they are, where files are, and coverage as changes. What runs have requested before this
 version is in no manifest, so the next one says all that is known."""
 
@@ -266,22 +249,19 @@ INSERT INTO columns_in_use SELECT partition_id, columns_id, count(*) FROM files
 """The columns of a table are known without looking at its files, of which there may be a million. It is derived, so an
 image of a partition does not hold it: its columns are not named as those of tables that an image holds."""
 
-_EIGHTH = """
-ALTER TABLE runs ADD COLUMN seconds REAL;
-ALTER TABLE runs ADD COLUMN bytes INTEGER;
-ALTER TABLE runs ADD COLUMN artifacts INTEGER;
-ALTER TABLE runs ADD COLUMN read INTEGER;
-ALTER TABLE runs ADD COLUMN kept INTEGER;
-ALTER TABLE runs ADD COLUMN filtered INTEGER;
-ALTER TABLE runs ADD COLUMN rejected INTEGER;
-ALTER TABLE runs ADD COLUMN out_of_window INTEGER;
-ALTER TABLE runs ADD COLUMN duplicate INTEGER;
-ALTER TABLE runs ADD COLUMN profile TEXT;
-ALTER TABLE runs ADD COLUMN error TEXT;
-ALTER TABLE runs ADD COLUMN idle_checks INTEGER NOT NULL DEFAULT 0;
+_RUN_FACTS = (
+    *("seconds REAL", "bytes INTEGER", "artifacts INTEGER", "read INTEGER", "kept INTEGER", "filtered INTEGER"),
+    *("rejected INTEGER", "out_of_window INTEGER", "duplicate INTEGER", "profile TEXT", "error TEXT"),
+    "idle_checks INTEGER NOT NULL DEFAULT 0",
+)
+_EIGHTH = (
+    "\n"
+    + "".join(f"ALTER TABLE runs ADD COLUMN {column};\n" for column in _RUN_FACTS)
+    + """\
 CREATE INDEX runs_open ON runs (partition_id) WHERE outcome = 'running';
 CREATE INDEX transactions_of_run ON transactions (run_id) WHERE run_id IS NOT NULL;
 """
+)
 """What a run took and brought; null if it has not ended, or an earlier version recorded it. Old runs are deleted, so
 SQLite looks for transactions that refer to them."""
 

@@ -1,9 +1,9 @@
-"""Seals: checksums over the rows of the catalog, kept by triggers and verified by whoever reads the rows.
+"""Seals: checksums over the rows of the catalog, kept by triggers and verified when the rows are read.
 
 SQLite notices a page that makes no sense, but not a flipped bit in a value. Each sealed set of rows has its number of
 entries and the sum of their checksums; the sum does not depend on an order, so a commit changes it by what it changes.
 
-The columns stand in the triggers of every catalog: whoever seals others has to write a migration that seals anew.
+The columns are in the triggers of every catalog: to seal others, write a migration that seals them again.
 """
 
 from __future__ import annotations
@@ -18,19 +18,8 @@ from tailpipe.errors import CatalogError
 from tailpipe.frozen import frozen
 
 __all__ = [
-    "FILE",
-    "LEDGER",
-    "REBUILD",
-    "Seal",
-    "check",
-    "columns_of",
-    "damaged",
-    "fifth_migration",
-    "fourth_migration",
-    "install",
-    "load",
-    "sum_of",
-    "verify",
+    *("FILE", "LEDGER", "REBUILD", "Seal", "Sealed", "check", "damaged", "fifth_migration", "fourth_migration"),
+    *("install", "load", "sealed", "verify"),
 ]
 
 REBUILD = "write it again from the manifests: tailpipe doctor --rebuild"
@@ -58,7 +47,7 @@ class Seal(NamedTuple):
 
 
 @frozen
-class _Sealed:
+class Sealed:
     """Rows of a table that are sealed together: which, by which key, and by which of their columns."""
 
     part: str
@@ -71,19 +60,19 @@ class _Sealed:
 
 _LIVE = "{{row}}.state = 'live' AND {{row}}.role = '{role}'"
 _SEALED_4 = (
-    _Sealed("data", "files", FILE, where=_LIVE.format(role="data"), sums="{row}.rows, {row}.bytes"),
-    _Sealed("rejected", "files", FILE, where=_LIVE.format(role="rejected"), sums="{row}.rows, {row}.bytes"),
-    _Sealed("checksums", "files", ("path", "sha256"), where="{row}.state = 'live'"),
-    _Sealed("ledger", "artifacts", _LEDGER_4),
-    _Sealed("coverage", "coverage", ("source", "state", "days")),
-    _Sealed("frontiers", "frontiers", ("source", "day")),
-    _Sealed("losses", "losses", ("unit", "tp_date", "reason")),
-    _Sealed("columns", "column_sets", ("columns",), key="{row}.id"),
-    _Sealed("partitions", "partitions", ("id", "name"), key="0 * {row}.id"),
+    Sealed("data", "files", FILE, where=_LIVE.format(role="data"), sums="{row}.rows, {row}.bytes"),
+    Sealed("rejected", "files", FILE, where=_LIVE.format(role="rejected"), sums="{row}.rows, {row}.bytes"),
+    Sealed("checksums", "files", ("path", "sha256"), where="{row}.state = 'live'"),
+    Sealed("ledger", "artifacts", _LEDGER_4),
+    Sealed("coverage", "coverage", ("source", "state", "days")),
+    Sealed("frontiers", "frontiers", ("source", "day")),
+    Sealed("losses", "losses", ("unit", "tp_date", "reason")),
+    Sealed("columns", "column_sets", ("columns",), key="{row}.id"),
+    Sealed("partitions", "partitions", ("id", "name"), key="0 * {row}.id"),
 )
 _NEW_5 = (
     replace(next(one for one in _SEALED_4 if one.part == "ledger"), columns=LEDGER),
-    _Sealed("cursors", "cursors", ("name", "value")),
+    Sealed("cursors", "cursors", ("name", "value")),
 )
 _SEALED = (*(one for one in _SEALED_4 if one.part != "ledger"), *_NEW_5)
 
@@ -105,33 +94,21 @@ _ADDED = (
 
 
 def install(connection: sqlite3.Connection) -> None:
-    """Let this connection write: the triggers call us, also for a row that a statement replaces."""
-    connection.create_function("tailpipe_digest", -1, lambda *values: digest(values), deterministic=True)
+    """Let this connection write: the triggers call `_digest`, also for a row that a statement replaces."""
+    connection.create_function("tailpipe_digest", -1, _digest, deterministic=True)
     connection.execute("PRAGMA trusted_schema = ON")
     connection.execute("PRAGMA recursive_triggers = ON")
 
 
-def digest(values: Sequence[object]) -> int:
+def _digest(*values: object) -> int:
     """The checksum of one row."""
-    return crc32(("%s|" * len(values) % tuple(values)).encode())
+    return crc32(("%s|" * len(values) % values).encode())
 
 
-def sum_of(rows: Iterable[tuple[object, ...]], columns: Sequence[str]) -> Seal:
-    """What rows of these columns add up to; without a call for each, because there may be a hundred thousand."""
-    form = "%s|" * len(columns)
-    digests = [crc32((form % row).encode()) for row in rows]
-    return Seal(len(digests), sum(digests))
-
-
-def columns_of(connection: sqlite3.Connection, part: str) -> tuple[str, tuple[str, ...]]:
-    """The table of a part, and the columns that are sealed in a catalog of this version."""
-    return next(((one.table, one.columns) for one in _sealed(connection) if one.part == part), (part, ()))
-
-
-def _sealed(connection: sqlite3.Connection) -> tuple[_Sealed, ...]:
-    """What is sealed in a catalog of this version; by its tables, because its number could be damaged too."""
+def sealed(connection: sqlite3.Connection) -> dict[str, Sealed]:
+    """The sealed parts of a catalog of this version; by its tables, because its number could be damaged too."""
     found = connection.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'cursors'").fetchone()
-    return _SEALED if found else _SEALED_4
+    return {one.part: one for one in (_SEALED if found else _SEALED_4)}
 
 
 def load(connection: sqlite3.Connection, part: str, path: str) -> dict[int, Seal] | None:
@@ -146,19 +123,21 @@ def load(connection: sqlite3.Connection, part: str, path: str) -> dict[int, Seal
         raise damaged(path, str(problem)) from problem
 
 
-def check(seal: Seal | None, found: Seal, what: str, path: str) -> None:
-    """Refuse rows that are not those that were committed."""
+def check(seal: Seal | None, rows: Iterable[tuple[object, ...]], columns: Sequence[str], what: str, path: str) -> None:
+    """Refuse rows of these columns that are not those that were committed."""
+    form = "%s|" * len(columns)
+    digests = [crc32((form % row).encode()) for row in rows]  # without a call: there may be a hundred thousand
     entries, total, *_ = seal or Seal()
-    if (entries, total) != (found.entries, found.digest):
+    if (entries, total) != (len(digests), sum(digests)):
         reason = f"{what} are not as they were committed"
-        raise damaged(path, reason if entries == found.entries else f"{reason} ({found.entries} of {entries})")
+        raise damaged(path, reason if entries == len(digests) else f"{reason} ({len(digests)} of {entries})")
 
 
 def verify(connection: sqlite3.Connection, path: str) -> None:
     """Refuse a catalog in which any sealed row is not as it was committed."""
-    for one in _sealed(connection):
-        sealed = load(connection, one.part, path)
-        if sealed is None:
+    for one in sealed(connection).values():
+        seals = load(connection, one.part, path)
+        if seals is None:
             return
         words = _words(one, one.table, is_total=True)
         rows = connection.execute(
@@ -166,18 +145,18 @@ def verify(connection: sqlite3.Connection, path: str) -> None:
             f" WHERE {words['where']} GROUP BY 1"
         )
         found = {key: Seal(*seal) for key, *seal in rows}
-        for key in {*sealed, *found}:
-            if sealed.get(key, Seal()) != found.get(key, Seal()):
+        for key in {*seals, *found}:
+            if seals.get(key, Seal()) != found.get(key, Seal()):
                 raise damaged(path, f"{one.part} are not as they were committed")
 
 
 def damaged(path: str, reason: str) -> CatalogError:
-    """The error of a catalog that cannot be believed."""
+    """The error of a damaged catalog."""
     return CatalogError(f"{path} is damaged: {reason}", path=path, hint=REBUILD)
 
 
 def fourth_migration() -> str:
-    """The statements that seal a catalog as it is, and keep it sealed from then on."""
+    """The statements that seal an existing catalog, and keep it sealed."""
     return ";\n".join([_TABLE, *_statements(_SEALED_4)])
 
 
@@ -186,7 +165,7 @@ def fifth_migration() -> str:
     return ";\n".join(["DELETE FROM seals WHERE part = 'ledger'", *_statements(_NEW_5)])
 
 
-def _statements(sealed: Iterable[_Sealed]) -> list[str]:
+def _statements(sealed: Iterable[Sealed]) -> list[str]:
     statements = []
     for one in sealed:
         words = _words(one, one.table, is_total=True)
@@ -206,7 +185,7 @@ def _statements(sealed: Iterable[_Sealed]) -> list[str]:
     return statements
 
 
-def _trigger(one: _Sealed, name: str, event: str, row: str) -> str:
+def _trigger(one: Sealed, name: str, event: str, row: str) -> str:
     sign = "" if row == "NEW" else "-"
     words = _words(one, row)
     rows, size = (f"{sign}({value})" for value in words["sums"].split(", "))
@@ -215,11 +194,9 @@ def _trigger(one: _Sealed, name: str, event: str, row: str) -> str:
     return f"CREATE TRIGGER {one.part}_{name} AFTER {event} ON {one.table} WHEN {words['where']} BEGIN {added}; END"
 
 
-def _words(one: _Sealed, row: str, *, is_total: bool = False) -> dict[str, str]:
+def _words(one: Sealed, row: str, *, is_total: bool = False) -> dict[str, str]:
     sums = one.sums.format(row=row).split(", ")
     return {
-        "part": one.part,
-        "table": one.table,
         "key": one.key.format(row=row),
         "where": one.where.format(row=row),
         "sums": ", ".join(f"sum({value})" for value in sums) if is_total else ", ".join(sums),

@@ -1,6 +1,6 @@
 """Snapshots: the files that are live at one instant, which is all that a query needs of the catalog.
 
-It stands alone, so that a query loads nothing of what writes.
+It imports nothing that writes, so that a query loads less.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from tailpipe.catalog import seals
 from tailpipe.catalog.database import Database, open_database
+from tailpipe.catalog.facts import read_fact
 from tailpipe.catalog.home import is_begun
 from tailpipe.catalog.layout import INTERNAL, Layout, below, partition_segment
 from tailpipe.catalog.root_facts import absent, load_roots, mark_of
@@ -24,14 +25,7 @@ from tailpipe.errors import WorkspaceError
 from tailpipe.frozen import frozen
 
 __all__ = [
-    "EPOCH",
-    "ColumnSets",
-    "LiveFile",
-    "Snapshot",
-    "column_sets",
-    "count_move",
-    "current",
-    "sequence",
+    *("EPOCH", "ColumnSets", "LiveFile", "Snapshot", "count_move", "current", "microseconds", "moment_of", "sequence"),
     "snapshot",
 ]
 
@@ -40,9 +34,15 @@ MOVES = "moves"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _SEALED = len(seals.FILE)
+_OF_PARTITION = "partition_id = (SELECT id FROM partitions WHERE name = ?) AND role = 'data'"
 
 ColumnSets = Mapping[int, Mapping[str, str]]
 """Names of columns with their DuckDB types, by the number of the set that files share."""
+
+
+def moment_of(microseconds: int | None) -> datetime | None:
+    """The time that the catalog keeps as microseconds since 1970."""
+    return None if microseconds is None else EPOCH + timedelta(microseconds=microseconds)
 
 
 class LiveFile(NamedTuple):
@@ -74,12 +74,12 @@ class LiveFile(NamedTuple):
     @property
     def min_timestamp(self) -> datetime | None:
         """The oldest `tp_timestamp`."""
-        return None if self.min_microseconds is None else EPOCH + timedelta(microseconds=self.min_microseconds)
+        return moment_of(self.min_microseconds)
 
     @property
     def max_timestamp(self) -> datetime | None:
         """The newest `tp_timestamp`."""
-        return None if self.max_microseconds is None else EPOCH + timedelta(microseconds=self.max_microseconds)
+        return moment_of(self.max_microseconds)
 
 
 Bring = Callable[[Sequence[LiveFile], Callable[[LiveFile], str]], list[str]]
@@ -106,11 +106,11 @@ class Snapshot:
     """The sets of columns of all files of a table, if some of these are not loaded."""
 
     def paths(self) -> list[str]:
-        """The absolute paths of all files; those that are in a store alone are brought here."""
+        """The absolute paths of all files; those that are in a store alone are fetched."""
         return self.local(self.files)
 
     def local(self, files: Sequence[LiveFile]) -> list[str]:
-        """The same of some files."""
+        """The absolute paths of some files, as `paths` has them."""
         if all(file.is_here for file in files):
             return [self.place(file) for file in files]
         if self.bring is None:
@@ -141,12 +141,20 @@ class Snapshot:
         return {file.tp_index for file in self.files if file.tp_index is not None}
 
     def close(self) -> None:
-        """Let go of it; this one holds nothing."""
+        """Do nothing; only a `LargeSnapshot` holds a connection."""
 
     @property
     def rows(self) -> int:
         """How many rows all files hold."""
         return sum(file.rows for file in self.files)
+
+
+def microseconds(moment: datetime | None) -> int | None:
+    """A time as the catalog keeps it; one without a zone is UTC, as in the files."""
+    if moment is None:
+        return None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (aware - EPOCH) // timedelta(microseconds=1)
 
 
 def current(layout: Layout) -> Snapshot:
@@ -173,15 +181,21 @@ def snapshot(
     with database.reading() as connection:
         files: list[LiveFile] = []
         sealed = None if unit or dates else seals.load(connection, "data", path)
+        chosen = selected(connection)
         for key, name in names_of(database, connection, table, partition):
-            where, values = _where(name, unit, dates)
+            # A partition is one range of the primary key, and reading on in it needs no look-ups.
+            where, values = "path > ? AND path < ?", [*below(f"files/{partition_segment(name)}")]
+            if unit is not None:
+                where, values = f"{_OF_PARTITION} AND unit = ?", [name, unit]
+            elif dates is not None:
+                where, values = f"{_OF_PARTITION} AND tp_date BETWEEN ? AND ?", [name, *map(date.isoformat, dates)]
             rows = connection.execute(
-                f"SELECT {selected(connection)} FROM files WHERE {where} AND state = 'live' ORDER BY path",  # noqa: S608
+                f"SELECT {chosen} FROM files WHERE {where} AND state = 'live' ORDER BY path",  # noqa: S608 - ours
                 values,
             ).fetchall()
             if sealed is not None:
                 known = (row[:_SEALED] for row in rows)
-                seals.check(sealed.get(key), seals.sum_of(known, seals.FILE), f"the files of {name}", path)
+                seals.check(sealed.get(key), known, seals.FILE, f"the files of {name}", path)
             files += [live_file(name, *row) for row in rows]
         columns = sets_of(connection, {file.columns_id for file in files}, path)
         number = newest_commit(connection)
@@ -217,16 +231,10 @@ def live_file(
     return LiveFile(path, partition, unit, index, day_, rows, size, low, high, columns_id, bool(here), key, sha256)
 
 
-def column_sets(database: Database, table: str | None = None, partition: str | None = None) -> ColumnSets:
-    """The columns of the live files of a table or partition, each set of them once, without the files."""
-    with database.reading() as connection:
-        return columns_of(database, connection, table, partition)
-
-
 def columns_of(
     database: Database, connection: sqlite3.Connection, table: str | None = None, partition: str | None = None
 ) -> ColumnSets:
-    """The same, within a transaction."""
+    """The columns of the live files of a table or partition, each set of them once; within a transaction."""
     used: set[int] = set()
     for key, name in names_of(database, connection, table, partition):
         used |= columns_in_use(connection, key, name)
@@ -238,25 +246,8 @@ def columns_in_use(connection: sqlite3.Connection, partition_id: int, partition:
     if has_table(connection, "columns_in_use"):
         query, values = "SELECT columns FROM columns_in_use WHERE partition = ? AND files > 0", (partition_id,)
         return {number for (number,) in connection.execute(query, values)}
-    where, of = _where(partition)
-    rows = connection.execute(
-        f"SELECT DISTINCT columns_id FROM files WHERE {where} AND state = 'live'",  # noqa: S608 - marks
-        of,
-    )
-    return {number for (number,) in rows}
-
-
-def _where(
-    partition: str, unit: str | None = None, dates: tuple[date, date] | None = None
-) -> tuple[str, tuple[str, ...]]:
-    """Which files of a partition are meant, as SQL and its values."""
-    of_partition = "partition_id = (SELECT id FROM partitions WHERE name = ?) AND role = 'data'"
-    if unit is not None:
-        return f"{of_partition} AND unit = ?", (partition, unit)
-    if dates is not None:
-        return f"{of_partition} AND tp_date BETWEEN ? AND ?", (partition, *(day.isoformat() for day in dates))
-    # A partition is one range of the primary key, and reading on in it needs no look-ups.
-    return "path > ? AND path < ?", below(f"files/{partition_segment(partition)}")
+    query = "SELECT DISTINCT columns_id FROM files WHERE path > ? AND path < ? AND state = 'live'"
+    return {number for (number,) in connection.execute(query, below(f"files/{partition_segment(partition)}"))}
 
 
 def sets_of(connection: sqlite3.Connection, used: Collection[int], path: str) -> ColumnSets:
@@ -266,7 +257,7 @@ def sets_of(connection: sqlite3.Connection, used: Collection[int], path: str) ->
     for number in sorted(used):
         rows = connection.execute("SELECT columns FROM column_sets WHERE id = ?", (number,)).fetchall()
         if sealed is not None:
-            seals.check(sealed.get(number), seals.sum_of(rows, ("columns",)), "columns", path)
+            seals.check(sealed.get(number), rows, ("columns",), "columns", path)
         found[number] = json.loads(rows[0][0])
     return found
 
@@ -277,23 +268,20 @@ def roots_of(connection: sqlite3.Connection) -> dict[str, Path]:
 
 
 def sequence(database: Database) -> int:
-    """The number of the newest commit: while it stays, a snapshot is true."""
+    """The number of the newest commit: while it stays, a snapshot is current."""
     with database.reading() as connection:
         return newest_commit(connection)
 
 
 def newest_commit(connection: sqlite3.Connection) -> int:
-    """The same, within a transaction."""
+    """The number of the newest commit and move of files; within a transaction."""
     (number,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM transactions").fetchone()
-    if not has_table(connection, "facts"):
-        return int(number)
     # What has left this disk or come back is no commit, but a snapshot has to be taken again all the same.
-    moved = connection.execute("SELECT value FROM facts WHERE name = ?", (MOVES,)).fetchone()
-    return int(number) + (int(moved[0]) if moved else 0)
+    return int(number) + int(read_fact(connection, MOVES) or 0)
 
 
 def count_move(connection: sqlite3.Connection) -> None:
-    """Let snapshots that were taken before be out of date, without a commit."""
+    """Make earlier snapshots out of date without a commit."""
     connection.execute(
         "INSERT INTO facts VALUES (?, '1') ON CONFLICT DO UPDATE SET value = CAST(value AS INTEGER) + 1", (MOVES,)
     )
@@ -306,7 +294,7 @@ def names_of(
     path = str(database.layout.database)
     known = connection.execute("SELECT id, name FROM partitions ORDER BY name").fetchall()
     if (sealed := seals.load(connection, "partitions", path)) is not None:
-        seals.check(sealed.get(0), seals.sum_of(known, ("id", "name")), "partitions", path)
+        seals.check(sealed.get(0), known, ("id", "name"), "partitions", path)
     return [
         (key, name)
         for key, name in known

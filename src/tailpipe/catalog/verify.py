@@ -8,17 +8,11 @@ from typing import Any
 
 from tailpipe.model.staged import Kind, Staged, StagedFile
 
-__all__ = ["account_problems", "footer_problems", "problems"]
-
-
-def problems(staged: Staged, staging: Path, kind: Kind) -> list[str]:
-    """Everything that speaks against committing; empty if it is sound."""
-    found = [problem for file in staged.files for problem in _file_problems(file, staging)]
-    return found + account_problems(staged, kind)
+__all__ = ["account_problems", "file_problems", "footer_problems"]
 
 
 def account_problems(staged: Staged, kind: Kind) -> list[str]:
-    """The same without a look at the files."""
+    """Reasons not to commit, without a look at the files: wrong names, kinds or row counts."""
     found = []
     if len({file.path for file in staged.files}) != len(staged.files):
         found.append("a staged file is named twice")
@@ -26,11 +20,6 @@ def account_problems(staged: Staged, kind: Kind) -> list[str]:
         found.append(f"single files are retired by a rewrite, not by {kind}")
     if staged.drops and kind != "rewrite":
         found.append(f"single artifacts are dropped by a rewrite, not by {kind}")
-    return found + _account_problems(staged)
-
-
-def _account_problems(staged: Staged) -> list[str]:
-    found = []
     for one in staged.artifacts:
         accounts = one.accounts
         if not accounts.is_balanced:
@@ -52,7 +41,8 @@ def _account_problems(staged: Staged) -> list[str]:
     return found
 
 
-def _file_problems(file: StagedFile, staging: Path) -> list[str]:
+def file_problems(file: StagedFile, staging: Path) -> list[str]:
+    """Reasons not to commit a staged file: its size, its footer, or that it is not a file in staging."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -69,7 +59,7 @@ def _file_problems(file: StagedFile, staging: Path) -> list[str]:
 
 
 def footer_problems(file: StagedFile, footer: Any) -> list[str]:
-    """What a file says of itself that its footer does not."""
+    """Differences between the facts of a staged file and its footer."""
     found = []
     if footer.num_rows != file.rows:
         found.append(f"{file.path} holds {footer.num_rows} rows instead of {file.rows}")
@@ -84,8 +74,8 @@ def footer_problems(file: StagedFile, footer: Any) -> list[str]:
 
 
 def _bound_problems(file: StagedFile, footer: Any) -> list[str]:
-    """Hold the bounds against the footer's statistics, as far as the footer has them."""
-    said = (_naive(file.min_timestamp), _naive(file.max_timestamp))
+    """Differences between the bounds of a staged file and the statistics of its footer, if it has them."""
+    expected = (_naive(file.min_timestamp), _naive(file.max_timestamp))
     lows, highs = [], []
     for group in range(footer.num_row_groups):
         for number in range(footer.num_columns):
@@ -96,9 +86,10 @@ def _bound_problems(file: StagedFile, footer: Any) -> list[str]:
                 return []
             lows.append(_naive(column.statistics.min))
             highs.append(_naive(column.statistics.max))
-    if not lows or not isinstance(lows[0], datetime) or (min(lows), max(highs)) == said:
+    if not lows or not isinstance(lows[0], datetime) or (min(lows), max(highs)) == expected:
         return []
-    return [f"{file.path} has timestamps from {min(lows)} to {max(highs)} instead of {said[0]} to {said[1]}"]
+    low, high = expected
+    return [f"{file.path} has timestamps from {min(lows)} to {max(highs)} instead of {low} to {high}"]
 
 
 def _naive(moment: datetime | None) -> Any:

@@ -51,7 +51,7 @@ class Subject:
 
 @frozen
 class Compacted:
-    """What became of a partition, or would: so many files with so many bytes into others."""
+    """The result of compacting a partition, or its preview: how many files and bytes became how many others."""
 
     partition: str
     groups: int = 0
@@ -96,7 +96,7 @@ def compact_all(
     dry_run: bool,
     landing_of: LandingOf = lambda _: None,
 ) -> list[Compacted]:
-    """Compact partitions one after the other, or tell what that would do; one that is locked stops no other."""
+    """Compact partitions one after the other, or preview it; a locked partition stops no other."""
     act = preview if dry_run else compact
     return each_in_turn(
         subjects,
@@ -111,7 +111,7 @@ def preview(catalog: Catalog, engine: Engine, subject: Subject, landing: Landing
 
 
 def compact(catalog: Catalog, engine: Engine, subject: Subject, landing: Landing | None = None) -> Compacted:
-    """Put the small files of each unit, date and index together.
+    """Merge the small files of each unit, date and index.
 
     Rows, accounts, ledger and coverage stay as they are. A query that is under way keeps the files it
     has begun with: these are removed after the grace period only. With a `landing` tasks put the new files into the

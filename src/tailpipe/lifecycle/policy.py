@@ -11,13 +11,7 @@ from tailpipe.frozen import frozen
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, Coverage, DaySet
 
 __all__ = [
-    "FileGroup",
-    "Wanted",
-    "expired_days",
-    "groups_to_compact",
-    "is_right",
-    "not_right",
-    "worth_merging",
+    *("FileGroup", "Wanted", "expired_days", "groups_to_compact", "is_right", "worth_merging"),
 ]
 
 _MEGABYTE = 1024 * 1024
@@ -80,7 +74,6 @@ def groups_to_compact(files: Iterable[LiveFile], wanted: Wanted, misplaced: Cont
     for file in files:
         if file.tp_date in wanted.days and (wanted.units is None or file.unit in wanted.units):
             places.setdefault((file.unit, file.tp_date), []).append(file)
-    choose = not_right if wanted.is_full_pass else worth_merging
     groups = []
     for (unit, day), found in sorted(places.items()):
         if any(file.path in misplaced for file in found):
@@ -89,13 +82,11 @@ def groups_to_compact(files: Iterable[LiveFile], wanted: Wanted, misplaced: Cont
         indexes: dict[str | None, list[LiveFile]] = {}
         for file in found:
             indexes.setdefault(file.tp_index, []).append(file)
-        groups += [FileGroup(unit, day, chosen) for some in indexes.values() if (chosen := choose(some))]
+        for some in indexes.values():
+            chosen = worth_merging(some) if not wanted.is_full_pass else () if is_right(some) else tuple(some)
+            if chosen:
+                groups.append(FileGroup(unit, day, chosen))
     return groups
-
-
-def not_right(files: Sequence[LiveFile]) -> tuple[LiveFile, ...]:
-    """All of these files of one unit, date and index, or none if they are as they should be."""
-    return () if is_right(files) else tuple(files)
 
 
 def worth_merging(files: Sequence[LiveFile]) -> tuple[LiveFile, ...]:

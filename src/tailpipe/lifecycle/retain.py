@@ -23,7 +23,7 @@ WITNESS = timedelta(days=2)
 
 @frozen
 class Expired:
-    """What has expired of a partition: the dates that had rows, and how much goes with them."""
+    """The expired days of a partition: the dates that had rows, and how much is removed with them."""
 
     partition: str
     oldest: date
@@ -38,7 +38,7 @@ class Expired:
 
 
 def oldest_days(names: Iterable[str], partitions: Mapping[str, Partition], *, now: datetime) -> dict[str, date]:
-    """The first day that each of these partitions keeps; one without retention is left out."""
+    """The first day that each of these partitions keeps; partitions without retention are omitted."""
     found = {name: partitions[name].oldest(now) for name in names if name in partitions}
     return {name: oldest for name, oldest in found.items() if oldest is not None}
 
@@ -46,7 +46,7 @@ def oldest_days(names: Iterable[str], partitions: Mapping[str, Partition], *, no
 def expire_all(
     catalog: Catalog, oldest: Mapping[str, date], *, dry_run: bool, now: datetime | None = None
 ) -> list[Expired]:
-    """Drop what has expired of each partition, or tell what that would be; one that is locked stops no other.
+    """Drop the expired days of each partition, or preview it; a locked partition stops no other.
 
     With `now`, nothing is dropped if that may not be the time.
     """
@@ -62,7 +62,7 @@ def why_not_yet(catalog: Catalog, now: datetime) -> str:
     """Why nothing should expire now: the clock may be wrong. Empty if it agrees with the changes before.
 
     What has expired is gone for good, so a clock that has jumped ahead by months is believed once the workspace has
-    been written to for two days since, or if somebody says that it is right.
+    been written to for two days since, or if a person confirms it.
     """
     last = catalog.last_change(now - WITNESS)
     if last is None or now - last <= PAUSE:
@@ -71,12 +71,12 @@ def why_not_yet(catalog: Catalog, now: datetime) -> str:
 
 
 def preview(catalog: Catalog, partition: str, oldest: date) -> Expired:
-    """What lies before `oldest`, the first day that is kept; nothing is changed."""
+    """The days before `oldest`, the first day that is kept; nothing is changed."""
     return _find(catalog, partition, oldest)[1]
 
 
 def expire(catalog: Catalog, partition: str, oldest: date) -> Expired:
-    """Drop all that lies before `oldest`, the first day that is kept."""
+    """Drop all days before `oldest`, the first day that is kept."""
     days, found = _find(catalog, partition, oldest)
     if days:
         catalog.delete(partition, days)

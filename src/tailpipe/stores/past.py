@@ -12,12 +12,12 @@ from datetime import datetime
 
 from tailpipe.catalog import schema, seals
 from tailpipe.catalog.database import Database
+from tailpipe.catalog.enter import enter
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.log_entry import LogEntry, read_entry
 from tailpipe.catalog.rewind import joined
 from tailpipe.catalog.root_facts import save_roots
 from tailpipe.catalog.snapshot import Snapshot, snapshot
-from tailpipe.catalog.tell import tell
 from tailpipe.errors import CatalogError, CommitError, ObjectStoreError, UsageError
 from tailpipe.frozen import frozen
 from tailpipe.storage.local import LOCAL
@@ -82,7 +82,7 @@ def tell_entries(database: Database, entries: Iterable[LogEntry]) -> None:
     for entry in entries:
         with database.writing() as connection:
             try:
-                numbers = [tell(connection, manifest, pushed_by=entry.host) for manifest in entry.manifests]
+                numbers = [enter(connection, manifest, pushed_by=entry.host) for manifest in entry.manifests]
             except (CommitError, sqlite3.IntegrityError) as problem:
                 key = log_key(entry.manifests[0].partition, entry.version)
                 raise CatalogError(

@@ -120,8 +120,7 @@ def bring_staying(writer: Writer, objects: Objects, stays: Stays) -> int:
 
 
 def _bring_all(writer: Writer, objects: Objects, files: Sequence[RemoteFile], *, is_pinned: bool) -> None:
-    database = writer.database
-    transaction = begin(database, writer.partition, writer.partition_id, writer.epoch, "note", None, None)
+    transaction = begin(writer, "note", None)
     try:
         with storage_errors(transaction.staging):
             for start in range(0, len(files), AT_ONCE * 8):

@@ -131,7 +131,7 @@ def to_third_version(workspace: Workspace) -> None:
     for path in layout.manifests.glob("*.manifest"):
         old = replace(manifest.read(path), previous=None)
         path.unlink()
-        manifest.write(old, path)
+        manifest.write([old], path)
 
 
 @pytest.fixture

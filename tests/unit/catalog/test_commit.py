@@ -389,9 +389,9 @@ def test_an_interrupt_right_after_the_intent_leaves_nothing_behind(workspace: Wo
     with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
         # Of an open writer the first directory that is made is that of its transaction.
         tree = FaultyStorage(0, "make_directory", error=KeyboardInterrupt(), is_done=True)
-        database = replace(writer.database, tree=tree)
+        writer.database = replace(writer.database, tree=tree)
         with pytest.raises(KeyboardInterrupt):
-            commit.begin(database, PARTITION, writer.partition_id, writer.epoch, "append", Unit(day=DAY), None)
+            commit.begin(writer, "append", Unit(day=DAY))
     assert workspace.staging() == []
     with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
         assert writer.recovered == 0

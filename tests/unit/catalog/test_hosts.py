@@ -12,10 +12,10 @@ import pytest
 
 from tailpipe.catalog import doctor, manifest, schema
 from tailpipe.catalog.catalog import Catalog
+from tailpipe.catalog.enter import enter
 from tailpipe.catalog.layout import Layout, is_our_name
 from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.catalog.rebuild import rebuild
-from tailpipe.catalog.tell import tell
 from tailpipe.errors import CatalogError, CommitError, UsageError
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.host import Host
@@ -57,7 +57,7 @@ def _note(home: Path, host: str | None, *entries: LedgerEntry, days: DaySet | No
 def _pull(home: Path, host: str | None, *pushed: Manifest, pushed_by: str) -> None:
     with _open(home, host) as catalog, catalog.database.writing() as connection:
         for one in pushed:
-            tell(connection, one, pushed_by=pushed_by)
+            enter(connection, one, pushed_by=pushed_by)
 
 
 def _manifests(home: Path) -> list[Manifest]:

@@ -209,5 +209,5 @@ def test_columns_in_use_follow_every_change(layout: Layout) -> None:
             (1, 1, 18),
             (2, 1, 18),
         ]
-        assert catalog.column_sets(partition="a.x").keys() == {1}
-        assert catalog.column_sets(partition="b.x") == {}
+        assert catalog.state("a.x").columns.keys() == {1}
+        assert catalog.state("b.x").columns == {}

@@ -66,12 +66,12 @@ def _raw(path: Path) -> tuple[list[dict[str, Any]], dict[bytes, bytes]]:
 
 def test_a_manifest_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert from_text(to_text(FULL)) == FULL
-    write(FULL, tmp_path / "a.manifest")
+    write([FULL], tmp_path / "a.manifest")
     assert read(tmp_path / "a.manifest") == FULL
 
 
 def test_files_can_be_queried_by_columns(tmp_path: Path) -> None:
-    write(FULL, tmp_path / "a.manifest")
+    write([FULL], tmp_path / "a.manifest")
     rows, _ = _raw(tmp_path / "a.manifest")
     names = ("path", "role", "tp_index", "tp_date", "size", "rows", "sha256", "first_event", "last_event")
     (data, rejected) = ([row[name] for name in names] for row in rows if row["entry"] == "added")
@@ -108,7 +108,7 @@ def _facts(path: Path) -> list[tuple[str, Any]]:
 
 def test_what_a_newer_version_has_added_is_kept_when_a_manifest_is_written_again(tmp_path: Path) -> None:
     first, second = tmp_path / "a.manifest", tmp_path / "b.manifest"
-    write(FULL, first)
+    write([FULL], first)
     _newer(first)
     found = read(first)
     assert found.extra == {"colour": {"red": [1]}}
@@ -120,7 +120,7 @@ def test_what_a_newer_version_has_added_is_kept_when_a_manifest_is_written_again
         "accounts": {"skipped": 0},
     }
     assert from_text(to_text(found)) == found
-    write(replace(found, sequence=8), second)
+    write([replace(found, sequence=8)], second)
     wanted = _facts(first)
     wanted[0][1]["sequence"] = 8
     assert _facts(second) == wanted
@@ -154,7 +154,7 @@ def test_a_rebuild_goes_on_with_manifests_that_have_more_than_this_version_knows
 
 def test_damage_is_told_from_a_newer_format(tmp_path: Path) -> None:
     path = tmp_path / "a.manifest"
-    write(FULL, path)
+    write([FULL], path)
     _newer(path, 0)
     with pytest.raises(CatalogError, match="unknown format 0") as caught:
         read(path)

@@ -20,9 +20,11 @@ def test_partitions_are_told_with_their_coverage_and_last_run(workspace: Workspa
     workspace.collect([("a", DAY, ["1", "2"])])
     workspace.collect([("b", DAY, ["3"])], partition="app_log.gone")
     with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
-        writer.note_run(WINDOW, "failed")
+        writer.begin_run(WINDOW, {})
+        writer.end_run("failed")
         workspace.clock.pass_(hours=1)
-        writer.note_run(WINDOW, "done", "tailpipe collect")
+        writer.begin_run(WINDOW, {}, "tailpipe collect")
+        writer.end_run("done")
     with workspace.open(is_read_only=True) as catalog:
         gone, here = catalog.overview()
     assert (gone.totals.name, gone.last_run) == ("app_log.gone", None)
@@ -35,7 +37,8 @@ def test_partitions_are_told_with_their_coverage_and_last_run(workspace: Workspa
 def test_one_that_only_ever_failed_is_told_too(workspace: Workspace) -> None:
     with workspace.open() as catalog:
         with catalog.writer(PARTITION) as writer:
-            writer.note_run(WINDOW, "failed")
+            writer.begin_run(WINDOW, {})
+            writer.end_run("failed")
         with catalog.writer("app_log.untried"):
             pass
         (one,) = catalog.overview()

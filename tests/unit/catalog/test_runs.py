@@ -45,7 +45,8 @@ def test_runs_are_told_newest_first_by_partition_and_up_to_a_limit(workspace: Wo
     with workspace.open() as catalog:
         for name in ("app_log.a", "app_log.b", "app_log.a"):
             with catalog.writer(name) as writer:
-                writer.note_run(WINDOW, "done")
+                writer.begin_run(WINDOW, {})
+                writer.end_run("done")
         assert [one.partition for one in runs(catalog.database)] == ["app_log.a", "app_log.b", "app_log.a"]
         assert [one.id for one in runs(catalog.database, ["app_log.a"])] == [3, 1]
         assert [one.id for one in runs(catalog.database, limit=1)] == [3]
@@ -53,7 +54,8 @@ def test_runs_are_told_newest_first_by_partition_and_up_to_a_limit(workspace: Wo
 
 def test_runs_of_an_earlier_version_have_no_facts(workspace: Workspace) -> None:
     with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
-        writer.note_run(WINDOW, "done")
+        writer.begin_run(WINDOW, {})
+        writer.end_run("done")
     to_third_version(workspace)
     with workspace.open(is_read_only=True) as catalog:
         (one,) = runs(catalog.database)
@@ -83,10 +85,12 @@ def test_a_partition_is_pruned_once_a_day(workspace: Workspace) -> None:
     with workspace.open() as catalog:
         with catalog.writer(PARTITION) as writer:
             for _ in range(3):
-                writer.note_run(WINDOW, "done")
+                writer.begin_run(WINDOW, {})
+                writer.end_run("done")
         assert prune(catalog.database, [PARTITION], far) == 2, "the last run stays: status shows it"
         with catalog.writer(PARTITION) as writer:
-            writer.note_run(WINDOW, "done")
+            writer.begin_run(WINDOW, {})
+            writer.end_run("done")
         assert prune(catalog.database, [PARTITION], far) == 0
         workspace.clock.pass_(hours=25)
         assert prune(catalog.database, [PARTITION], far) == 1

@@ -119,9 +119,9 @@ def test_column_sets_are_told_without_files_and_only_those_in_use_are_read(works
         catalog.database.connection.executemany(
             "INSERT INTO column_sets (columns) VALUES (?)", [(f'{{"c{number}": "BIGINT"}}',) for number in range(500)]
         )
-        (columns,) = catalog.column_sets("app_log").values()
+        (columns,) = catalog.state(PARTITION).table_columns.values()
         assert columns["tp_id"] == "VARCHAR"
-        assert catalog.column_sets(partition="other.prod") == {}
+        assert catalog.state("other.prod").columns == {}
         assert calls_of("loads", catalog.snapshot) == 1
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from tailpipe.catalog import manifest
 from tailpipe.catalog.catalog import Catalog
+from tailpipe.catalog.enter import enter
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.manifest_record import Manifest
-from tailpipe.catalog.tell import tell
 from tailpipe.collect.identity import decide, needs
 from tailpipe.collect.item import WorkItem
 from tailpipe.collect.plan import SourceState
@@ -68,7 +68,7 @@ class HostWorld(World):
             known = {name for (name,) in connection.execute("SELECT name FROM transactions")}
             for one in other.manifests():
                 if one.transaction not in known:
-                    tell(connection, one, pushed_by=other.host)
+                    enter(connection, one, pushed_by=other.host)
 
 
 def _ids(world: HostWorld) -> set[str]:

@@ -542,7 +542,7 @@ def test_whole_numbers_that_get_fractions_later_keep_all_their_digits(world: Wor
     summary = world.collect()  # the newest day first: then the others are collected with what it has shown
     assert summary.is_done, summary
     with world.catalog() as catalog:
-        kinds = [set(one.items()) for one in catalog.column_sets(partition="app.x").values()]
+        kinds = [set(one.items()) for one in catalog.state("app.x").columns.values()]
     assert {kind for columns in kinds for name, kind in columns if name == "long"} == {"BIGINT", "VARCHAR"}
     assert {kind for columns in kinds for name, kind in columns if name == "short"} == {"BIGINT", "DOUBLE"}
     assert world.rows("tp_date::VARCHAR, long::VARCHAR, short::DOUBLE") == texts

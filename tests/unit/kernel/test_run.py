@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tailpipe.catalog.verify import problems
+from tailpipe.catalog.verify import account_problems, file_problems
 from tailpipe.collect.item import WorkItem
 from tailpipe.collect.unit import staged_artifact
 from tailpipe.errors import TailpipeError
@@ -55,7 +55,8 @@ def test_what_is_staged_passes_the_catalogs_own_checks() -> None:
             artifacts=tuple(staged(result, unit, now) for result in outcome.results),
             samples=outcome.samples,
         )
-        assert problems(whole, Path(directory), "append") == []
+        assert account_problems(whole, "append") == []
+        assert [one for file in whole.files for one in file_problems(file, Path(directory))] == []
         for file in outcome.files:
             path = Path(directory) / file.path
             assert hashlib.sha256(path.read_bytes()).hexdigest() == file.sha256

@@ -1,4 +1,4 @@
-"""Tell a catalog of a transaction that it does not know: from a manifest of its own, or from one that was pulled."""
+"""Enter a transaction in a catalog that does not know it, from its own manifest or from one that was pulled."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ from tailpipe.catalog.fence import fence
 from tailpipe.catalog.hosts import remember_host
 from tailpipe.catalog.manifest_record import Manifest
 
-__all__ = ["forget_begun", "tell"]
+__all__ = ["enter", "enter_dropped", "forget_begun"]
 
 
 def forget_begun(connection: sqlite3.Connection, manifest: Manifest) -> None:
     """Forget that transactions of a log were begun here: the process that appended them was killed before it knew."""
-    names = [str(row.values["name"]) for row in manifest.image if row.table == "transactions"]
     connection.executemany(
         "DELETE FROM transactions WHERE name = ? AND sequence IS NULL",
-        [(name,) for name in (*names, manifest.transaction)],
+        [(name,) for name in (*manifest.transactions, manifest.transaction)],
     )
 
 
-def tell(
+def enter(
     connection: sqlite3.Connection, manifest: Manifest, *, is_published: bool = True, pushed_by: str | None = None
 ) -> int:
-    """Let the catalog know a transaction; returns its id. The caller holds the SQLite transaction.
+    """Enter a transaction and return its id; the caller holds the SQLite transaction.
 
     A manifest of this workspace keeps its number. One that was `pushed_by` a host to a store gets the next free ones,
-    what names no host in it is of that host, and its files are in the store alone, under the keys that it says.
+    what names no host in it is of that host, and its files are in the store alone, under the keys in it.
 
     If it does not follow from what is known, CommitError or sqlite3.IntegrityError is raised, and the SQLite
     transaction must be rolled back.
@@ -42,14 +41,15 @@ def tell(
         remember_host(connection, manifest.host)
     connection.execute("INSERT INTO partitions (name) VALUES (?) ON CONFLICT DO NOTHING", (manifest.partition,))
     (partition_id,) = connection.execute("SELECT id FROM partitions WHERE name = ?", (manifest.partition,)).fetchone()
-    if manifest.image and not _is_known(connection, partition_id):
+    query = "SELECT 1 FROM transactions WHERE partition_id = ? AND sequence IS NOT NULL LIMIT 1"
+    if manifest.image and connection.execute(query, (partition_id,)).fetchone() is None:
         image.restore(connection, manifest.image, partition_id)
         rows = connection.execute(
             "SELECT DISTINCT host FROM transactions WHERE partition_id = ? AND number IS NOT NULL", (partition_id,)
         )
         for (host,) in rows.fetchall() if pushed_by is None else ():
             remember_host(connection, host)
-    transaction_id = _enter(connection, manifest, partition_id, is_published, is_pulled=pushed_by is not None)
+    transaction_id = _insert(connection, manifest, partition_id, is_published, is_pulled=pushed_by is not None)
     apply(connection, manifest, partition_id=partition_id, transaction_id=transaction_id)
     fence(connection, manifest, partition_id)
     if pushed_by is not None:
@@ -59,15 +59,30 @@ def tell(
     return transaction_id
 
 
-def _is_known(connection: sqlite3.Connection, partition_id: int) -> bool:
-    """Whether the catalog has what was before: then an image says nothing new."""
-    found = connection.execute(
-        "SELECT 1 FROM transactions WHERE partition_id = ? AND sequence IS NOT NULL LIMIT 1", (partition_id,)
+def enter_dropped(
+    connection: sqlite3.Connection, manifest: Manifest, *, epoch: int = 0, run_id: int | None = None
+) -> None:
+    """Enter a dropped transaction as aborted: its number is used, and its files are to be removed."""
+    connection.execute("INSERT INTO partitions (name) VALUES (?) ON CONFLICT DO NOTHING", (manifest.partition,))
+    connection.execute(
+        "INSERT INTO transactions (name, partition_id, kind, unit, state, epoch, run_id, begun_at, committed_at, host,"
+        " number) SELECT ?, id, ?, ?, 'aborted', ?, ?, ?, ?, ?, ? FROM partitions WHERE name = ?",
+        (
+            manifest.transaction,
+            manifest.kind,
+            str(manifest.unit) if manifest.unit else None,
+            epoch,
+            run_id,
+            manifest.begun_at.isoformat(),
+            manifest.committed_at.isoformat(),
+            manifest.host,
+            manifest.sequence,
+            manifest.partition,
+        ),
     )
-    return found.fetchone() is not None
 
 
-def _enter(
+def _insert(
     connection: sqlite3.Connection, manifest: Manifest, partition_id: int, is_published: bool, *, is_pulled: bool
 ) -> int:
     (newest,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM transactions").fetchone()
