@@ -50,7 +50,7 @@ class Jail:
                 spill.path,
                 [SCHEMA],
                 SCHEMA,
-                lambda _: [f"{one}/" for one in directories],
+                [f"{one}/" for one in directories],
                 has_inet=wants_inet(text for one in detections for text in expressions_of(one)),
             )
             stack.callback(self.connection.close)

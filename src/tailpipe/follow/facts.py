@@ -17,8 +17,6 @@ from tailpipe.operations.facts import overview
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
 
-__all__ = ["CachedFacts", "read_facts"]
-
 _SECONDS = 5.0
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from tailpipe.collect.events import Event, Summary
     from tailpipe.home.home import Home
 
-__all__ = ["KeptEngine", "WorkspaceJobs"]
-
 ShouldStop = Callable[[], bool]
 
 
@@ -145,7 +143,7 @@ class WorkspaceJobs:
             self.close_engine()
 
     def close_engine(self) -> None:
-        """Close the engine; the next job starts it anew."""
+        """Close the engine; the next job starts it again."""
         with self._lock:
             engine, self._engine = self._engine, None
             if engine is not None:

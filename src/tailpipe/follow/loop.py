@@ -1,4 +1,4 @@
-"""The loop: has jobs done when they are due, and decides what follows from what became of them."""
+"""The loop: has jobs done when they are due, and reacts to their results."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from tailpipe.follow.schedule import COLLECT, Paces, Schedule, Turn
 from tailpipe.follow.status import Status
 from tailpipe.follow.worker import Result, Stopped, Worker
 from tailpipe.model.redaction import REDACTOR
-
-__all__ = ["Jobs", "Loop", "Sleep", "TaskResult"]
 
 _MOST_WORKERS = 9
 """One for each job that hangs, and one that goes on; with more, the others wait for one of them."""
@@ -77,7 +75,7 @@ class Jobs(Protocol):
         ...
 
     def close_engine(self) -> None:
-        """Close the engine; the next job starts it anew."""
+        """Close the engine; the next job starts it again."""
         ...
 
 
@@ -100,7 +98,7 @@ class Loop:
     jobs: Jobs
     paces: Paces
     sleep: Sleep
-    tell: Callable[[News], None] = lambda _: None
+    report: Callable[[News], None] = lambda _: None
     status: Status = field(default_factory=Status)
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
@@ -236,11 +234,11 @@ class Loop:
         if isinstance(value, TaskResult):
             self.status.add_hits(value.hits)
             if value.what:
-                self.tell(TaskDone(turn.kind, value.what, value.counts))
+                self.report(TaskDone(turn.kind, value.what, value.counts))
         if error:
-            self.tell(Failing(turn.name, error, self.schedule.backoff(turn), turn.failures))
+            self.report(Failing(turn.name, error, self.schedule.backoff(turn), turn.failures))
         elif was_failing:
-            self.tell(Recovered(turn.name))
+            self.report(Recovered(turn.name))
 
     def _count(self, summary: Summary, error: str) -> None:
         """Let the status know what a run has brought."""
@@ -266,7 +264,7 @@ class Loop:
         if summary.committed:
             self.schedule.wake_tasks(self.clock())
             if summary.accounts.read:
-                self.tell(Collected(summary))
+                self.report(Collected(summary))
 
     def _stuck(self, turn: Turn) -> None:
         seconds = self.schedule.paces.stuck
@@ -276,7 +274,7 @@ class Loop:
             self._fresh.discard(turn.partition)
         else:
             self.status.task(turn.kind, error)
-        self.tell(Failing(turn.name, error, is_stuck=True))
+        self.report(Failing(turn.name, error, is_stuck=True))
 
     def _free_slots(self, now: float) -> None:
         """Interrupt the stuck jobs that hold the task slots for which others have waited for long."""
@@ -297,14 +295,14 @@ class Loop:
             self.jobs.reload()
         except TailpipeError as problem:
             self.status.set(config_error=REDACTOR(problem.message))
-            self.tell(Reloaded(len(self.jobs.partitions), _words(problem)))
+            self.report(Reloaded(len(self.jobs.partitions), _words(problem)))
             return
         self.schedule.renew(self.jobs.partitions, self.paces, self.clock(), self.jobs.tasks)
         self.status.set(config_error="", tasks={})
         self.status.choose(self.jobs.partitions)
         self._fresh &= set(self.jobs.partitions)
         self.watch()
-        self.tell(Reloaded(len(self.jobs.partitions)))
+        self.report(Reloaded(len(self.jobs.partitions)))
 
     def _close_idle_engine(self, now: float) -> None:
         is_busy, begun = bool(self._busy()), self.jobs.engine_jobs

@@ -8,8 +8,6 @@ from dataclasses import field
 from tailpipe.follow.status import State
 from tailpipe.frozen import frozen
 
-__all__ = ["Facts", "PartitionFacts", "metrics_text"]
-
 _OUTCOMES = ("kept", "filtered", "rejected", "out_of_window", "duplicate")
 Labels = Mapping[str, str]
 Sample = tuple[Labels, float]

@@ -1,4 +1,4 @@
-"""Tell systemd that the service is ready, what it does, and that it is alive: `sd_notify`, over its socket."""
+"""Notify systemd that the service is ready, what it does, and that it is alive: `sd_notify`, over its socket."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import os
 import socket
 import time
 from collections.abc import Callable, Mapping
-
-__all__ = ["Notifier"]
 
 _LONGEST = 200
 
@@ -42,7 +40,7 @@ class Notifier:
             self._send(f"STATUS={line}")
 
     def alive(self) -> float | None:
-        """Tell that the loop turns, when it is time; after how many seconds again. None without a watchdog."""
+        """Notify the watchdog when it is time; the seconds until the next call, or None without a watchdog."""
         if self._interval is None:
             return None
         now = self._clock()

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from tailpipe.frozen import frozen
 
-__all__ = ["COLLECT", "DETECT", "MAINTAIN", "PUSH", "Paces", "Schedule", "Turn"]
-
 COLLECT, MAINTAIN, PUSH, DETECT = "collect", "maintenance", "push", "detect"
 _QUICK = 1.0
 """Seconds between two runs of a partition that file changes have woken."""
@@ -41,7 +39,7 @@ class Paces:
 
 @dataclass
 class Turn:
-    """A job that comes again and again: the collection of one partition, or a task for all of them."""
+    """A job that is repeated: the collection of one partition, or a task for all of them."""
 
     kind: str
     partition: str
@@ -56,7 +54,7 @@ class Turn:
     is_woken: bool = False
     is_stuck: bool = False
     is_suspect: bool = False
-    """Whether it was interrupted because it kept the others waiting: until it succeeds, it runs beside them."""
+    """Whether it was interrupted because it kept the others waiting: until it succeeds, it runs next to them."""
 
     @property
     def name(self) -> str:

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Accounts
 
-__all__ = ["PartitionStatus", "State", "Status"]
-
 
 @frozen
 class PartitionStatus:

@@ -1,4 +1,4 @@
-"""Wake-ups: the loop sleeps until a time, until somebody rings, or until files change.
+"""Wake-ups: the loop sleeps until a time, until another thread rings, or until files change.
 
 File changes come from inotify, where there is one. They only wake: what they miss, polling finds.
 """
@@ -13,8 +13,6 @@ import struct
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-
-__all__ = ["Wakeups"]
 
 _EVENT = struct.Struct("iIII")
 _CLOSE_WRITE, _MOVED_TO, _CREATE, _MODIFY, _OVERFLOW, _ONLY_DIRECTORIES = 0x8, 0x80, 0x100, 0x2, 0x4000, 0x0100_0000

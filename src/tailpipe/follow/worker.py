@@ -11,8 +11,6 @@ from contextlib import suppress
 from tailpipe.follow.schedule import Turn
 from tailpipe.frozen import frozen
 
-__all__ = ["Result", "Stopped", "Work", "Worker"]
-
 
 class Stopped(BaseException):
     """Ends a run between two commits; what is committed stays, and the next run goes on."""
@@ -20,7 +18,7 @@ class Stopped(BaseException):
 
 @frozen
 class Result:
-    """What became of a job: `value` is what it returned, `error` what it raised."""
+    """The result of a job: `value` is what it returned, `error` what it raised."""
 
     turn: Turn
     value: object = None
@@ -31,7 +29,7 @@ Work = Callable[[], object]
 
 
 class Worker:
-    """A thread that does one job after the other, and calls `done` with what became of each."""
+    """A thread that does one job after the other, and calls `done` with the result of each."""
 
     def __init__(self, done: Callable[[Result], None]) -> None:
         self._done = done

@@ -14,8 +14,6 @@ from urllib.parse import parse_qsl
 from tailpipe.frozen import frozen
 from tailpipe.http_guard.guard import Head, RefusedError, Reply
 
-__all__ = ["BrowserAccess"]
-
 _METHODS = ("GET", "HEAD", "POST")
 
 

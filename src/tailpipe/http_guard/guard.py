@@ -13,8 +13,6 @@ from typing import Any, Protocol
 from tailpipe.errors import TailpipeError
 from tailpipe.frozen import frozen
 
-__all__ = ["App", "Guard", "Head", "Message", "Policy", "Receive", "RefusedError", "Reply", "Scope", "Send"]
-
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

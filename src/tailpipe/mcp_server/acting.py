@@ -17,8 +17,6 @@ from tailpipe.mcp_server.limits import Limits, Rows
 if TYPE_CHECKING:
     from tailpipe.mcp_server.work import Stop
 
-__all__ = ["collect", "detect"]
-
 _TALK = 4_000
 """Characters of messages in an answer."""
 

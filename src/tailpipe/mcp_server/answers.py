@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tailpipe.mcp_server.reading import ToolContext
     from tailpipe.query.search import Found
 
-__all__ = ["narrowed", "query", "search"]
-
 _SINCE = "T-30d"
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from tailpipe.query.answer import Answer
     from tailpipe.query.session import Session
 
-__all__ = ["detections", "explain_hit", "hits"]
-
 _RULE = ("where", "sql", "group_by", "threshold", "distinct", "steps", "within", "first_seen", "suppress")
 
 

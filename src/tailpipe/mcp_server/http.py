@@ -17,8 +17,6 @@ from tailpipe.http_guard.sockets import listen_on
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
-__all__ = ["HOST", "PATH", "guarded_app", "listening", "new_token", "serve"]
-
 HOST = "127.0.0.1"
 PATH = "/mcp"
 _SHORTEST = 16

@@ -11,8 +11,6 @@ from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.query.json_values import plain
 
-__all__ = ["CELL", "Limits", "Rows", "answer", "joined", "shortened"]
-
 CELL = 2_000
 """Characters of one text in an answer."""
 _SMALL_CELL = 200

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tailpipe.home.home import Home
     from tailpipe.query.session import Session
 
-__all__ = ["Open", "Reading", "ToolContext", "Work", "error_text", "prepared"]
-
 Open = Callable[[], "Home"]
 
 

@@ -20,8 +20,6 @@ from tailpipe.mcp_server.reading import Reading, Work, error_text
 from tailpipe.mcp_server.work import Stop, Worker
 from tailpipe.workers.pool import Workers
 
-__all__ = ["Access", "make_server"]
-
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _ACTS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=True)
 

@@ -16,8 +16,6 @@ from tailpipe.query.json_values import plain
 if TYPE_CHECKING:
     from tailpipe.mcp_server.reading import ToolContext
 
-__all__ = ["config_page", "coverage", "rejected"]
-
 
 def coverage(context: ToolContext, partition: str) -> dict[str, Any]:
     """Which days each partition has, which are missing, and how its last run ended."""

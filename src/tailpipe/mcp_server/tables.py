@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from tailpipe.mcp_server.reading import ToolContext
     from tailpipe.query.session import Session
 
-__all__ = ["describe_table", "list_tables", "table_page", "tables_page"]
-
 _EXAMPLES = 2
 _SAMPLE = 50_000
 """Rows of the newest day in which frequent values are counted."""

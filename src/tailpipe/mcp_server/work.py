@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tailpipe.mcp_server.reading import Reading
     from tailpipe.workers.pool import Workers
 
-__all__ = ["Stop", "Worker", "done"]
-
 T = TypeVar("T")
 _AGAIN_SECONDS = 0.1
 
@@ -48,7 +46,7 @@ class Stop:
 
     @contextmanager
     def ending(self, end: Callable[[], None]) -> Iterator[None]:
-        """While this runs, `end` is called to end it, again and again: what had not begun did not hear it."""
+        """While this runs, `end` is called repeatedly to end it: work that had not begun misses the first calls."""
         with self._lock:
             self._ends.append(end)
         try:
@@ -99,7 +97,7 @@ class Worker:
         return self._room.borrowed_tokens
 
     async def run(self, work: Callable[[Stop], T], seconds: float | None) -> T:
-        """What the work gives. If the call is cancelled, the work is ended first, so that none is left behind."""
+        """The result of the work. If the call is cancelled, the work is ended first: no thread is left behind."""
         stop = Stop(seconds)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_cancelling, stop)

@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-__all__ = ["fetched_ahead"]
-
 
 def fetched_ahead(batches: Iterator[Any], interrupt: Callable[[], None]) -> Generator[Any]:
-    """The same batches. While one is fetched, Python would not hear a signal: so another thread fetches.
-
-    Whoever goes before the end has what still runs interrupted.
-    """
+    """Fetch batches in another thread, because Python handles no signal during a fetch; leaving early interrupts it."""
     from concurrent.futures import ThreadPoolExecutor  # late, as a short answer needs no thread
 
     with ThreadPoolExecutor(1, thread_name_prefix="batches") as thread:

@@ -14,8 +14,6 @@ from tailpipe.errors import UsageError
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["SAME", "refuse_unknown", "refused"]
-
 SAME = frozenset(
     """
     Alias And Or Not Case If Cast TryCast Array Struct Interval Exists Columns

@@ -1,4 +1,4 @@
-"""The answer to a statement: its columns, and its rows as they are asked for."""
+"""The answer to a statement: its columns, and its rows, fetched on demand."""
 
 from __future__ import annotations
 
@@ -14,32 +14,34 @@ if TYPE_CHECKING:
     from tailpipe.query.limit import TimeLimit
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["Answer"]
-
 _ROWS_AT_ONCE = 1000
 
 
 @frozen
 class Answer:
-    """What a statement gives: names and DuckDB types of its columns, and its rows, from DuckDB as they are asked for.
+    """Names and DuckDB types of the columns, and the rows, fetched on demand.
 
-    Take one of `rows`, `batches()` and `table()`, once, and before the session runs the next statement.
+    Read one of `rows`, `batches()` and `table()`, once, before the session runs the next statement.
     """
 
     columns: tuple[str, ...]
     types: tuple[str, ...]
     _connection: duckdb.DuckDBPyConnection
-    _told: Callable[[Exception], BaseException]
+    _explain: Callable[[Exception], BaseException]
     _limit: TimeLimit
 
     @cached_property
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows, one after the other."""
         try:
-            while rows := self._fetched():
+            while True:
+                with self._limit.running():
+                    rows = self._connection.fetchmany(_ROWS_AT_ONCE)
+                if not rows:
+                    return
                 yield from rows
         except Exception as error:  # of DuckDB, and RuntimeError when it was interrupted
-            raise self._told(error) from error
+            raise self._explain(error) from error
 
     def batches(self, rows: int = 50_000) -> Iterator[pyarrow.RecordBatch]:
         """The rows as Arrow batches of about that many; never more than a few of them are in memory."""
@@ -48,10 +50,14 @@ class Answer:
         try:
             with self._limit.running():
                 reader = self._connection.to_arrow_reader(rows)
-            while (batch := self._next(reader)) is not None:
+            while True:
+                with self._limit.running():
+                    batch = next(reader, None)
+                if batch is None:
+                    return
                 yield batch
         except Exception as error:
-            raise self._told(error) from error
+            raise self._explain(error) from error
 
     def table(self) -> pyarrow.Table:
         """All rows at once, in types that every reader of Arrow knows."""
@@ -61,13 +67,5 @@ class Answer:
             with self._limit.running():
                 rows = self._connection.to_arrow_table()
         except Exception as error:
-            raise self._told(error) from error
+            raise self._explain(error) from error
         return portable(rows, self.columns, self.types)
-
-    def _fetched(self) -> list[tuple[Any, ...]]:
-        with self._limit.running():
-            return self._connection.fetchmany(_ROWS_AT_ONCE)
-
-    def _next(self, reader: pyarrow.RecordBatchReader) -> pyarrow.RecordBatch | None:
-        with self._limit.running():
-            return next(reader, None)

@@ -17,11 +17,9 @@ from tailpipe.query.views import shows, table_views
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["check_schemas", "refuse_broken"]
-
 
 def check_schemas(config: Config, tables: Mapping[str, Table]) -> Iterator[Diagnostic]:
-    """Every problem in the conditions of the config's schemas, where it stands; each once, for the first table."""
+    """Every problem in the conditions of the config's schemas, with its place; each once, for the first table."""
     from tailpipe.sql.check import check_condition
 
     nothing = Snapshot(Path("/"), (), {}, 0)

@@ -19,12 +19,10 @@ from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.views import View, schema_views, shows, table_views
 from tailpipe.sql.quoting import literal, moment, quoted
 
-__all__ = ["listed_statements", "live_statements", "statements_of"]
-
 _PARTS = re.compile(r"\*+|\[!?\]?[^]]*\]|.", re.DOTALL)
 _NOTHING = r"[^\x00-\x{10FFFF}]"
 _MAIN = "main"
-"""Where a client looks for tables without being told."""
+"""The schema that a client searches by default."""
 
 
 def statements_of(
@@ -69,7 +67,7 @@ def live_statements(
     *,
     now: datetime,
 ) -> list[str]:
-    """Views over whatever the hive holds when they are asked; a table without a file has no rows until then.
+    """Views over the current files of the hive; a table without files has no rows until it is collected.
 
     `hives` are those of partitions that are on another disk.
     """

@@ -23,8 +23,6 @@ from tailpipe.frozen import frozen
 from tailpipe.sql.quoting import literal
 from tailpipe.stores.version import NOW, Version
 
-__all__ = ["ClientViews", "Databases"]
-
 _log = logging.getLogger(__name__)
 _NAMES = re.compile(r'"\w+"')
 """The names in a statement that makes a view: first its schema, then its own."""
@@ -82,7 +80,7 @@ def _raise(error: TailpipeError) -> None:
 
 @frozen
 class Databases:
-    """The databases of a workspace. A request is stored beside its database, and dropped when that was deleted."""
+    """The databases of a workspace. A request is stored next to its database, and dropped after that was deleted."""
 
     layout: Layout
     statements: Statements
@@ -115,10 +113,9 @@ class Databases:
 
     @contextmanager
     def following(self, clock: Callable[[], float] = monotonic) -> Iterator[Callable[[], None]]:
-        """What to call after each commit: it has them written anew, and in the end once more if it left one out.
+        """A function to call after each commit, which rewrites the databases; slow ones are skipped until the end.
 
-        It does so only where that takes long: the views name every live file, and with very many of them a run
-        of a thousand commits would spend its time on nothing else.
+        The views name every live file: with very many files, a run of a thousand commits would do nothing else.
         """
         is_behind, until = False, 0.0
 
@@ -138,7 +135,7 @@ class Databases:
                 self.refresh()
 
     def refresh(self) -> None:
-        """Write all of them anew. What cannot be written stays as it is: a commit must not fail for it.
+        """Write all databases again. One that cannot be written stays as it is: a commit must not fail because of it.
 
         A view whose schema is wrong is left out, because the others would soon name files that are gone.
         """
@@ -188,9 +185,9 @@ class Databases:
         return path
 
 
-def _mistake(statement: str, said: str) -> TailpipeError:
+def _mistake(statement: str, reason: str) -> TailpipeError:
     schema, table = _NAMES.findall(statement)[:2]
     hint = f"correct the where of schema {schema}, or leave out that schema: tailpipe config check --sql"
     return TailpipeError(
-        f"the view {schema}.{table} cannot be created: {said.partition(': ')[2].rstrip('!')}", hint=hint
+        f"the view {schema}.{table} cannot be created: {reason.partition(': ')[2].rstrip('!')}", hint=hint
     )

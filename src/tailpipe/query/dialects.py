@@ -15,8 +15,6 @@ from tailpipe.query.json_paths import spark_path
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["reconcile"]
-
 _NUMBERS = ("FLOAT", "DOUBLE", "DECIMAL")
 """Types of numbers that may have something behind the point; the first two are rounded to the even one."""
 _WHOLE = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT", "UTINYINT", "USMALLINT", "UINT", "UBIGINT", "INT128"})
@@ -97,7 +95,7 @@ def _check(node: Expr, kinds: _Kinds) -> None:
 
 
 def _around(node: Expr) -> Expr | None:
-    """What a node stands in, without brackets."""
+    """The parent of a node, without brackets."""
     from sqlglot import exp
 
     while isinstance(node.parent, exp.Paren):
@@ -113,7 +111,7 @@ def _has_plain_codes(form: Expr) -> bool:
 
 
 def _rewritten(node: Expr, kinds: _Kinds) -> Expr:
-    """The node, or what stands for it on Spark."""
+    """The node, or its replacement on Spark."""
     from sqlglot import exp
 
     if isinstance(node, exp.Anonymous) and node.name.lower() == "now":
@@ -211,7 +209,7 @@ def _call(name: str, *arguments: Expr) -> Expr:
 
 
 class _Kinds:
-    """What kind of value an expression gives, as far as its text tells."""
+    """The kinds of values of expressions, as far as their text shows."""
 
     def __init__(self, types: Mapping[str, str], aliases: Mapping[str, list[Expr]]) -> None:
         self._types = types
@@ -268,11 +266,11 @@ class _Kinds:
             isinstance(node, exp.Cast) and "TZ" in node.args["to"].this.name
         )
 
-    def _of_alias(self, name: str, ask: Callable[[Expr], bool]) -> bool:
+    def _of_alias(self, name: str, test: Callable[[Expr], bool]) -> bool:
         if name not in self._aliases or name in self._open:
             return False
         self._open.add(name)
         try:
-            return any(ask(meant) for meant in self._aliases[name])
+            return any(test(meant) for meant in self._aliases[name])
         finally:
             self._open.discard(name)

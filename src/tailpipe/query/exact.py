@@ -19,8 +19,6 @@ from tailpipe.sql.duck import blank, duckdb, first_line
 from tailpipe.sql.quoting import literal, quoted
 from tailpipe.storage.scratch import make_scratch
 
-__all__ = ["Exact"]
-
 _STRAY = re.compile(rb'"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)')
 _NESTED = re.compile(r"STRUCT\(|MAP\(|.*\]$")
 

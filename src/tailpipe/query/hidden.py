@@ -7,8 +7,6 @@ import re
 from tailpipe.errors import UsageError
 from tailpipe.query.statements import called, words
 
-__all__ = ["refuse_places"]
-
 _FUNCTIONS = frozenset(
     {
         "current_setting",
@@ -41,11 +39,11 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{
 
 def refuse_places(sql: str) -> None:
     """Raise if a statement would show settings, the text of views, or which files it reads."""
-    said = words(sql) | (words(_ESCAPE.sub(_unescaped, sql)) if "\\" in sql else frozenset())
-    found = sorted({*called(sql)} & _FUNCTIONS | said & _VIEWS)
-    if {"information_schema", "views"} <= said:
+    used = words(sql) | (words(_ESCAPE.sub(_unescaped, sql)) if "\\" in sql else frozenset())
+    found = sorted({*called(sql)} & _FUNCTIONS | used & _VIEWS)
+    if {"information_schema", "views"} <= used:
         found.append("information_schema.views")
-    if {"explain", "analyze"} <= said:
+    if {"explain", "analyze"} <= used:
         found.append("EXPLAIN ANALYZE")
     if found:
         hint = "use it on that machine, with: tailpipe query"
@@ -53,7 +51,7 @@ def refuse_places(sql: str) -> None:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    """The character that an escape of a string E'…' stands for: the name of a table can be one."""
+    """The character of an escape in a string E'…', because such a string can name a table."""
     short, four, eight, octal, other = match.groups()
     if other is not None:
         return other

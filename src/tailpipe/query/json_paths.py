@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["spark_path"]
-
 _STEP = re.compile(r'\.(?:"(?P<quoted>[^"\\]+)"|(?P<plain>[^."\[\\]+))|\[(?P<index>\d+)\]')
 
 

@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tailpipe.query.answer import Answer
 
-__all__ = ["LONGEST", "columns_of", "instant", "json_of", "parsed_json", "plain", "rows_of"]
-
 LONGEST = 65_536
 """Characters of a value that people are shown."""
 _EXACT_INTEGERS = 2**53
@@ -45,7 +43,7 @@ def rows_of(answer: Answer) -> Iterator[list[Any]]:
 
 
 def _exact_rows(answer: Answer) -> Iterator[list[Any]]:
-    """The same by way of DuckDB's own texts."""
+    """The rows of an answer by way of DuckDB's own texts."""
     from tailpipe.query.exact import Exact  # late, because few types need it
 
     with Exact(answer.columns, answer.types) as exact:

@@ -11,8 +11,6 @@ from datetime import timedelta
 from tailpipe.errors import TimeLimitError, UsageError
 from tailpipe.model.duration import parse_duration
 
-__all__ = ["TimeLimit", "parse_timeout"]
-
 _AGAIN_SECONDS = 0.1
 _STUCK_SECONDS = 5.0
 

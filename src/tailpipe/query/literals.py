@@ -13,8 +13,6 @@ from tailpipe.query.parameters import Params
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["with_values"]
-
 _LARGEST = 2**63
 
 

@@ -9,12 +9,10 @@ from tailpipe.errors import Place, QueryError, TailpipeError
 from tailpipe.model.nearest import did_you_mean, listed
 from tailpipe.model.parameter import names_in
 from tailpipe.model.visible import width
-from tailpipe.query.views import SCHEMA, View
+from tailpipe.query.views import View
 from tailpipe.sql.duck import blank, duckdb
 from tailpipe.sql.memory import too_much_memory
 from tailpipe.sql.quoting import quoted
-
-__all__ = ["told"]
 
 _KIND = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
 _PLACE = re.compile(r"^(LINE (\d+): )(.*)\n( *)\^", re.MULTILINE)
@@ -46,7 +44,9 @@ _HINTS = {
 """What to do about other mistakes, by words of DuckDB's."""
 
 
-def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA) -> TailpipeError | KeyboardInterrupt:
+def explain_failure(
+    error: Exception, sql: str, views: Sequence[View], schema: str
+) -> TailpipeError | KeyboardInterrupt:
     """The failure of a statement as people read it; `schema` is the one of names without one."""
     text = str(error)
     if _is_interrupt(error):
@@ -111,7 +111,7 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
 
 
 def _about_alias(text: str, sql: str, place: Place | None) -> str:
-    """What to write if a word of SQL stands where an alias may: `min(x) first` is none, `min(x) AS first` is one."""
+    """The hint for a keyword used as an alias without AS: `min(x) AS first` works, `min(x) first` does not."""
     near = _NEAR.search(text)
     if near is None or place is None or not re.fullmatch(r"[A-Za-z_]+", near[1]):
         return ""
@@ -127,7 +127,7 @@ def _about_alias(text: str, sql: str, place: Place | None) -> str:
 
 
 def _is_interrupt(error: Exception) -> bool:
-    """Whether somebody has ended the statement: so DuckDB says it, or pyarrow while it reads batches of DuckDB's."""
+    """Whether the statement was interrupted, as DuckDB reports it, or pyarrow while it reads DuckDB's batches."""
     if isinstance(error, duckdb.InterruptException):
         return True
     text = str(error)
@@ -180,7 +180,7 @@ def _first(text: str) -> str:
 
 
 def _place(text: str, sql: str) -> Place | None:
-    """Where DuckDB's caret stands, in the statement as it was written; None if it is in the SQL of a view."""
+    """The place of DuckDB's caret in the statement as it was written; None if it is in the SQL of a view."""
     match = _PLACE.search(text)
     lines = [line.rstrip("\r") for line in sql.split("\n")]
     if match is None:
@@ -214,9 +214,9 @@ def _corrected(text: str, lines: Sequence[str], number: int, column: int) -> tup
 
 
 def _reached(line: str, columns: int) -> int:
-    """How many characters of a line stand before a caret, which DuckDB sets by what each takes on a terminal.
+    """The number of characters before a caret, which DuckDB places by their width on a terminal.
 
-    It counts nothing for a tab, and emoji that are joined as one.
+    It counts nothing for a tab, and joined emoji as one.
     """
     is_joined = False
     for count, character in enumerate(line):

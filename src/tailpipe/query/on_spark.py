@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from tailpipe.spark.engine import SparkEngine
     from tailpipe.spark.object_source import Destination
 
-__all__ = ["SparkQueries", "frame_of", "queries"]
-
 T = TypeVar("T")
 RemoteReads = Callable[[Sequence[LiveFile]], "tuple[list[str], Depots]"]
 """Gives the addresses of files in stores, and the stores."""
@@ -113,8 +111,8 @@ class SparkQueries:
 
     def _types(self, sql: str) -> dict[str, str]:
         """The types of the columns of the tables that are named; of two with one name, that with the broken numbers."""
-        said = words(sql)
-        named = [view for view in self._session.views if view.name.lower() in said]
+        used = words(sql)
+        named = [view for view in self._session.views if view.name.lower() in used]
         kinds = sorted(
             (kind.startswith(("DOUBLE", "FLOAT", "DECIMAL")), name.lower(), kind)
             for view in named
@@ -137,7 +135,7 @@ class SparkQueries:
                 paths = self._session.local(view, files)
             else:
                 paths, depots = self._remote(files)
-            frame = _frame(self._spark, view, files, paths, self._session.column_sets, depots)
+            frame = _frame(self._spark, view, files, paths, self._session.shown.snapshot.columns, depots)
             frame.createOrReplaceTempView(name)
             self._registered[view.address] = files
 
@@ -154,7 +152,7 @@ class SparkQueries:
         self.limit.begin()
         try:
             with self.limit.running():
-                return _beside(named_work, self.limit)
+                return _in_thread(named_work, self.limit)
         except TimeLimitError:
             self.interrupt()
             raise
@@ -173,7 +171,7 @@ class SparkQueries:
             raise (self.limit.error() if self.limit.is_over else told(error)) from error
 
 
-def _beside(work: Callable[[], T], limit: TimeLimit) -> T:
+def _in_thread(work: Callable[[], T], limit: TimeLimit) -> T:
     """What the work gives, done in another thread: while rows are awaited, Python would not hear Ctrl-C.
 
     The thread is left alone then, and ends with Spark.
@@ -222,7 +220,7 @@ def frame_of(session: Session, name: str, start: Callable[[], SparkSession], bri
     for view, files in session.needed(f"{schema}.{table}"):
         if view.address == ((schema or session.schema).lower(), table.lower()):
             paths = session.local(view, files) if bring is None else bring(files, view.place)
-            return _frame(text_session(start()), view, files, paths, session.column_sets)
+            return _frame(text_session(start()), view, files, paths, session.shown.snapshot.columns)
     known = [view.name if view.schema == session.schema else f"{view.schema}.{view.name}" for view in session.views]
     raise UsageError(f"table not found: {name}", hint=did_you_mean(name, known, "see: tailpipe table list"))
 

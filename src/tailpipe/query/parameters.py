@@ -14,8 +14,6 @@ from tailpipe.model.nearest import did_you_mean
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["Params", "bound", "without_pandas"]
-
 Params = Mapping[str, Any]
 """Values by name, without the `$`; names do not differ by case, as in DuckDB."""
 

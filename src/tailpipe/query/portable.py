@@ -12,8 +12,6 @@ from tailpipe.sql.quoting import quoted
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["cast_to_portable", "distinct", "offer", "portable"]
-
 _PORTABLE = {
     "hugeint": "DECIMAL(38,0)",
     "uhugeint": "DECIMAL(38,0)",
@@ -63,7 +61,7 @@ def cast_to_portable(
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """A query may name two columns alike, an object cannot; DuckDB does not tell cases apart."""
+    """Unique names: a query may name two columns alike, an object cannot; DuckDB ignores case."""
     found: dict[str, str] = {}
     for name in names:
         key, number = name, 0
@@ -75,7 +73,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 
 def _portable(kind: Any) -> str:
-    """The type that stands for one of DuckDB's, also inside of others."""
+    """The portable type for a DuckDB type, also inside of others."""
     if kind.id == "list":
         return f"{_portable(kind.children[0][1])}[]"
     if kind.id == "array":

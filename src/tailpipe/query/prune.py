@@ -1,4 +1,4 @@
-"""Prune: the files that a statement needs, told from its plan before any of them is opened.
+"""Prune: the files that a statement needs, found in its plan before any of them is opened.
 
 DuckDB leaves out files by the values in their directories, but only after it has bound the whole list, and
 it opens every file to learn the times in it. The catalog knows all that. So the statement is first planned over
@@ -16,13 +16,12 @@ from typing import Any
 
 from tailpipe.catalog.snapshot import EPOCH, LiveFile
 from tailpipe.model.ocsf import OCSF
+from tailpipe.model.table import Table
 from tailpipe.query.parameters import Params
 from tailpipe.query.statements import called, explained
 from tailpipe.query.views import CATALOG, KNOWN, View
 from tailpipe.sql.duck import duckdb
 from tailpipe.sql.quoting import literal, quoted
-
-__all__ = ["Pruner"]
 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
@@ -116,7 +115,7 @@ class Pruner:
         return [name for name in tables if name.lower() in read]
 
     def _readable_scans(self, sql: str, views: Sequence[View], schema: str, values: Params | None) -> Scans:
-        """The filters on those of the views that the statement reads; nothing, if they cannot be told."""
+        """The filters on the views that the statement reads; none if it cannot be planned."""
         try:
             scans = self._scans(sql, views, schema, values)
         except (duckdb.Error, ValueError, LookupError):
@@ -124,11 +123,13 @@ class Pruner:
         fit = [view.address for view in views if not any(map(_MISLEADING.search, view.columns))]
         return {address: scans[address] for address in fit if address in scans}
 
-    def prepare(self, views: Sequence[View], statements: Iterable[str]) -> None:
-        """Make views of the schema `ocsf` over the empty tables of these views."""
+    def prepare(self, views: Sequence[View], classes: Mapping[str, Iterable[Table]]) -> None:
+        """Make the views of these classes of events over the empty tables of these views."""
+        from tailpipe.query.ocsf import ocsf_views
+
         self._make(views)
         self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {OCSF}")
-        for statement in statements:
+        for statement in ocsf_views(classes):
             self._connection.execute(statement)
 
     def _make(self, views: Sequence[View]) -> None:
@@ -137,7 +138,7 @@ class Pruner:
             if view.address not in self._made:
                 columns = ", ".join(f"{quoted(name)} {kind}" for name, kind in view.columns.items())
                 self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(view.schema)}")
-                self._connection.execute(f"CREATE TABLE {quoted(view.schema)}.{quoted(view.name)} ({columns})")
+                self._connection.execute(f"CREATE TABLE {view.full_name} ({columns})")
                 self._made.add(view.address)
 
     def _scans(self, sql: str, views: Sequence[View], schema: str, values: Params | None) -> Scans:
@@ -152,7 +153,7 @@ class Pruner:
         run(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
         run(f"SET search_path = '{schema}'")
         planned = f"EXPLAIN (FORMAT json) {explained(sql)}"
-        ((_, plan),) = (run(planned, dict(values)) if values else run(planned)).fetchall()
+        ((_, plan),) = run(planned, dict(values) if values else None).fetchall()
         scans: Scans = {}
         for table, filters in _scanned(json.loads(plan)):
             _, in_schema, name = (part.strip('"').lower() for part in table.split("."))  # a word of SQL has quotes

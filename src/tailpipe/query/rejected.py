@@ -10,8 +10,6 @@ from tailpipe.frozen import frozen
 from tailpipe.sql.duck import blank, duckdb, first_line
 from tailpipe.sql.quoting import text_list
 
-__all__ = ["RejectedRow", "rejected_rows"]
-
 
 @frozen
 class RejectedRow:

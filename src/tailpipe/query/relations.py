@@ -14,8 +14,6 @@ from tailpipe.errors import UsageError
 if TYPE_CHECKING:
     from sqlglot.expressions import CTE, Expr, Identifier, Table
 
-__all__ = ["rename_relations"]
-
 Address = tuple[str, str]
 
 _TABLE_PARTS = frozenset({"this", "db", "catalog", "alias", "joins", "laterals", "sample", "pivots"})

@@ -21,8 +21,6 @@ from tailpipe.sql.quoting import literal, quoted
 if TYPE_CHECKING:
     from tailpipe.stores.fetch import Reader
 
-__all__ = ["RemoteFiles"]
-
 _SETTINGS = (
     "http_proxy = ''",  # else one of the environment would get the requests to the gate
     "http_proxy_username = ''",
@@ -82,7 +80,7 @@ class RemoteFiles:
             self._reader.interrupt()
 
     def failure(self) -> TailpipeError | None:
-        """Why a store could not be read, if DuckDB was told only that it could not."""
+        """Why a store could not be read: DuckDB only knows that a request failed."""
         return self._reader.failure() if self._reader is not None else None
 
     def close(self) -> None:

@@ -9,8 +9,6 @@ from tailpipe.frozen import frozen
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
 from tailpipe.query.views import SCHEMA, View
 
-__all__ = ["ColumnShape", "Content", "TableShape", "shape_of"]
-
 
 @frozen
 class ColumnShape:
@@ -23,7 +21,7 @@ class ColumnShape:
 
 @frozen
 class TableShape:
-    """A table of a schema, with its columns in order, and how many rows it has; None if only a query could tell."""
+    """A table of a schema, with its columns in order and its rows; None if only a query can count them."""
 
     schema: str
     name: str

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from tailpipe.catalog.live import LargeSnapshot
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["SHAPES", "make_large_summary", "make_summary", "outline_summary"]
-
 _FILES = {
     "tp_table": "VARCHAR",
     "tp_partition": "VARCHAR",
@@ -53,7 +51,7 @@ _EACH = (
     *(('[["BIGINT"]]', f"make_timestamp(c{number})") for number in (4, 5)),
     *(('[["BIGINT"]]', f"c{number} = 1") for number in (6, 7)),
 )
-"""The same of `LargeSnapshot.files_of`, which has an array for each group of files."""
+"""The columns of `LargeSnapshot.files_of`, which has an array for each group of files."""
 _CAST = ", ".join(f"make_timestamp({name})" if kind == "TIMESTAMP" else name for name, kind in _FILES.items())
 
 
@@ -86,7 +84,7 @@ def _sum_up(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def make_large_summary(connection: duckdb.DuckDBPyConnection, snapshot: LargeSnapshot, *, with_files: bool) -> None:
-    """The same of a large snapshot, summed by the catalog itself; the days, and the files if they are asked for."""
+    """Fill the tables for a large snapshot, summed by the catalog; `files` only on request."""
     outline_summary(connection)
     for partition in sorted(snapshot.partitions):
         table, _, name = partition.partition(".")

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from sqlglot.dialects.spark import Spark
     from sqlglot.expressions import Expr
 
-__all__ = ["Translated", "refuse_other", "to_spark", "to_spark_condition"]
-
 
 @frozen
 class Translated:

@@ -9,8 +9,6 @@ from typing import Any, Protocol
 from tailpipe.query.ahead import fetched_ahead
 from tailpipe.query.exact import Exact
 
-__all__ = ["ARRAY_END", "FORMATS", "write_exact"]
-
 FORMATS = ("csv", "json", "jsonl", "parquet", "arrow")
 ARRAY_END = b"\n]\n"
 """What the output json writes last."""

@@ -33,8 +33,6 @@ from tailpipe.serve.streaming import Streaming, gone
 from tailpipe.workers.places import Places
 from tailpipe.workers.pool import Workers
 
-__all__ = ["Explorer"]
-
 Endpoint = Callable[[Request], Awaitable[Response]]
 LEFT = 499
 """The status of a request whose client has left; nobody sees it."""
@@ -95,12 +93,12 @@ class Explorer:
             begun = time.monotonic()
             try:
                 body = await self._body(request)
-                asked = f"{name} {json.dumps(dict(body.values), sort_keys=True)}"
-                known, held = (name in work.KEPT and self._cache.get(asked)) or (None, b"")
+                key = f"{name} {json.dumps(dict(body.values), sort_keys=True)}"
+                known, held = (name in work.KEPT and self._cache.get(key)) or (None, b"")
                 wanted = work.Computed(name, body, self.limits, begun, self.is_read_only, known)
                 commit, content = wanted.parsed(await self.pool.run(gone(request.receive), wanted))
                 if content and name in work.KEPT:
-                    self._cache.put(asked, commit, content)
+                    self._cache.put(key, commit, content)
             except (LeftError, ClientDisconnect):
                 return Response(status_code=LEFT)
             except Exception as failure:  # noqa: BLE001 - every failure is an answer
@@ -131,7 +129,7 @@ class Explorer:
             work.Sql(statement, limit, self.limits),
             self.limits.seconds,
             {"content-type": "application/x-ndjson"},
-            tells_failures=True,
+            reports_failures=True,
         )
 
     def _export(self, body: Body) -> Streaming:
@@ -146,7 +144,7 @@ class Explorer:
             work.Export(statement, output, self.limits),
             self.limits.export_seconds,
             {"content-type": statements.EXPORTS[output], "content-disposition": f'attachment; filename="{name}"'},
-            tells_failures=False,
+            reports_failures=False,
         )
 
     async def _body(self, request: Request) -> Body:

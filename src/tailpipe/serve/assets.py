@@ -7,8 +7,6 @@ from pathlib import Path
 
 from tailpipe.http_guard.guard import RefusedError
 
-__all__ = ["Assets"]
-
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -21,7 +19,7 @@ _TYPES = {
 }
 PAGE = "index.html"
 NONCE = "__CSP_NONCE__"
-"""What stands in the page for the nonce of its answer."""
+"""The placeholder in the page for the nonce of its answer."""
 
 
 class Assets:

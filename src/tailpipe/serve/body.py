@@ -11,8 +11,6 @@ from typing import Any
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 
-__all__ = ["Body", "Search"]
-
 _LONGEST_NAME = 500
 _TOKEN = re.compile(r"[\w.:~-]{1,200}")
 
@@ -45,7 +43,7 @@ class Body:
         return cls(values)
 
     def only(self, *names: str) -> Body:
-        """The same; other names are refused, so that a misspelt one is not ignored."""
+        """Refuse other names, so that a misspelt one is not ignored."""
         for name in self.values:
             if name not in names:
                 raise UsageError(f'unknown name "{name[:60]}" in the request', hint=f"names are: {', '.join(names)}")

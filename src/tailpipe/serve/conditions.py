@@ -19,8 +19,6 @@ from tailpipe.serve.fields import Field, find_field, is_list
 from tailpipe.serve.terms import And, Match, Not, Or, Term, Text, Value, mistake
 from tailpipe.sql.quoting import literal, moment, quoted
 
-__all__ = ["Condition", "condition_of", "unknown_field"]
-
 _WHOLE = re.compile(r"U?(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
 _NUMBER = re.compile(rf"{_WHOLE.pattern}|FLOAT|DOUBLE|DECIMAL\(.*\)")
 _WRITTEN = re.compile(r"[+-]?(?:\d{1,38}(?:\.\d{0,38})?|\.\d{1,38})(?:[eE][+-]?\d{1,3})?")

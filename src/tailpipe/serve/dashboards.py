@@ -11,8 +11,6 @@ from tailpipe.serve.body import Body
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
 
-__all__ = ["dashboards", "saved"]
-
 
 def saved(home: Home, body: Body) -> dict[str, Any]:
     """All saved queries with their parameters."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-__all__ = ["encoded"]
-
 
 def encoded(answer: Any) -> bytes:
     """An answer as JSON."""

@@ -12,8 +12,6 @@ from tailpipe.serve.body import Body
 from tailpipe.serve.fields import Field, find_field, is_list, spelt
 from tailpipe.serve.scope import Part, Scope, scope_of
 
-__all__ = ["is_facet", "top_values"]
-
 _MOST_FIELDS = 60
 _FACETS = ("VARCHAR", "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER", "VARCHAR[]")
 _NO_FACETS = ("tp_id", "tp_date", "tp_table", "tp_source_location")

@@ -11,8 +11,6 @@ from tailpipe.model.types import StructType, parse_type
 from tailpipe.sql.duck import blank
 from tailpipe.sql.quoting import json_path, literal, quoted
 
-__all__ = ["Field", "find_field", "is_list", "spelt"]
-
 
 @frozen
 class Field:

@@ -18,8 +18,6 @@ from tailpipe.serve.fields import find_field, is_list, spelt
 from tailpipe.serve.scope import Scope, microseconds, scope_of
 from tailpipe.sql.quoting import text_list
 
-__all__ = ["histogram", "step_of"]
-
 _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
 _DAY = 86_400
 _IN_DAYS = 14 * _DAY

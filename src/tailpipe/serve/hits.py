@@ -1,4 +1,4 @@
-"""Detections and their hits: the newest first, which of them somebody has acknowledged, and how that is changed."""
+"""Detections and their hits: the newest first, and which of them are acknowledged."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ from tailpipe.sql.quoting import literal, moment, text_list
 
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
-
-__all__ = ["acknowledge", "detections", "hits"]
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _MOST = 1_000

@@ -7,8 +7,6 @@ from typing import Any
 
 from tailpipe.frozen import frozen
 
-__all__ = ["Limits", "size_of"]
-
 
 @frozen
 class Limits:

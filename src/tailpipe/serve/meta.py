@@ -21,8 +21,6 @@ from tailpipe.serve.scope import tables_of
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
 
-__all__ = ["meta"]
-
 _COMMON = {column.name: column.description for column in (*COMMON_COLUMNS, *OPTIONAL_COLUMNS)}
 
 
@@ -76,7 +74,7 @@ def _instant(microseconds: int | None) -> str | None:
 
 
 def _schemas(session: Session) -> list[dict[str, Any]]:
-    """The schemas beside the default one, with the names of their tables."""
+    """All schemas but the default one, with the names of their tables."""
     found: dict[str, list[str]] = {}
     for view in session.views:
         if view.schema != SCHEMA:

@@ -13,8 +13,6 @@ from tailpipe.serve.fields import spelt
 from tailpipe.serve.scope import table_of
 from tailpipe.sql.quoting import literal
 
-__all__ = ["phrase", "related", "whole_row"]
-
 _ENTITIES = {
     "tp_source_ip": "ip",
     "tp_destination_ip": "ip",

@@ -21,8 +21,6 @@ from tailpipe.serve.limits import Limits, size_of
 from tailpipe.serve.scope import TABLE, TEXT, Scope, microseconds, scope_of, touches
 from tailpipe.sql.quoting import literal, moment
 
-__all__ = ["default_columns", "newest_rows"]
-
 _IDS = ("tp_table", "tp_partition", "tp_id", "tp_date")
 _COMMON = (TABLE, "tp_timestamp", "tp_source_ip", "tp_usernames", TEXT)
 """What is shown of all tables."""
@@ -108,7 +106,7 @@ def _sql(scope: Scope, columns: Sequence[str], window: Window, limit: int, curso
 
 
 def _left(window: Window, cursor: Cursor | None) -> Window:
-    """What of a window lies behind a cursor."""
+    """The part of a window after a cursor."""
     if cursor is None:
         return window
     end = cursor.at if cursor.tp_id is None else cursor.at + _MICROSECOND

@@ -20,8 +20,6 @@ from tailpipe.serve.app import Explorer
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.listen import Server, bind, is_loopback
 
-__all__ = ["Listening", "serve"]
-
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
 

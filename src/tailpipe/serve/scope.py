@@ -19,10 +19,8 @@ from tailpipe.serve.fields import find_field, is_list, spelt
 from tailpipe.serve.terms import And, parse_terms
 from tailpipe.sql.quoting import moment
 
-__all__ = ["ALL", "TABLE", "TEXT", "Part", "Scope", "microseconds", "scope_of", "table_of", "tables_of", "touches"]
-
 ALL = "*"
-"""What stands for all tables with data."""
+"""The name for all tables with data."""
 TABLE = "table"
 """The column of all tables that names the table of a row."""
 TEXT = "text"
@@ -65,7 +63,7 @@ class Scope:
         return f"SELECT {', '.join(shown)} FROM {spelt(part.name)} WHERE {self.where(part, window)}"
 
     def source(self, columns: Sequence[str], window: Window | None = None) -> str:
-        """The rows of all tables with these columns, as what stands behind FROM."""
+        """The rows of all tables with these columns, as SQL to write after FROM."""
         if len(self.parts) == 1 and all(name in self.parts[0].view.columns for name in columns):
             return f"{spelt(self.parts[0].name)} WHERE {self.where(self.parts[0], window)}"
         return f"({' UNION ALL '.join(self.select(part, columns, window) for part in self.parts)})"

@@ -22,8 +22,6 @@ from tailpipe.serve.limits import Limits, size_of
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
 
-__all__ = ["EXPORTS", "Statement", "export", "panel", "stream"]
-
 EXPORTS: Mapping[str, str] = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",

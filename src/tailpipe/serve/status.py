@@ -24,8 +24,6 @@ from tailpipe.serve.limits import Limits
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
 
-__all__ = ["coverage", "missing_days", "rejected", "runs", "status"]
-
 _MOST_DAYS = 4_000
 
 

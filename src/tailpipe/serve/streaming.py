@@ -14,8 +14,6 @@ from tailpipe.serve.pool import Pool
 from tailpipe.serve.problems import LeftError, Problems
 from tailpipe.workers.worker import Request
 
-__all__ = ["Streaming", "gone"]
-
 
 def gone(receive: Receive) -> Callable[[], Awaitable[None]]:
     """What returns when the client has left."""
@@ -38,11 +36,11 @@ class Streaming(Response):
         seconds: float,
         headers: Mapping[str, str],
         *,
-        tells_failures: bool,
+        reports_failures: bool,
     ) -> None:
         super().__init__(headers=dict(headers))
         self._pool, self._problems, self._request, self._seconds = pool, problems, request, seconds
-        self._tells_failures = tells_failures
+        self._reports_failures = reports_failures
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
@@ -78,7 +76,7 @@ class Streaming(Response):
             answer = Response(encoded(body), status, media_type="application/json")
             await answer(scope, receive, send)
             return
-        if not self._tells_failures:
+        if not self._reports_failures:
             raise failure  # the connection is cut, so that nobody takes a part for the whole
         await send({"type": "http.response.body", "body": encoded(body) + b"\n", "more_body": True})
         await send({"type": "http.response.body", "body": b""})

@@ -11,8 +11,6 @@ from typing import Literal
 from tailpipe.errors import Place, QueryError
 from tailpipe.frozen import frozen
 
-__all__ = ["And", "Match", "Not", "Operator", "Or", "Term", "Text", "Value", "mistake", "parse_terms"]
-
 LONGEST = 4_000
 DEEPEST = 40
 MOST_TERMS = 200
@@ -194,7 +192,7 @@ class _Parser:
             self.at += 1
 
     def match(self, path: tuple[str, ...], begin: int) -> Term:
-        """What stands behind the colon of a field."""
+        """The condition after the colon of a field."""
         if self.at >= len(self.text) or self.text[self.at].isspace() or self.text[self.at] == ")":
             hint = "write field:value, or field:* for rows that have it"
             raise self.wrong(begin, self.at, f'expected a value for "{".".join(path)}"', hint)

@@ -24,8 +24,6 @@ from tailpipe.serve.meta import meta
 from tailpipe.serve.rows import newest_rows
 from tailpipe.workers.worker import Call
 
-__all__ = ["FRESH", "KEPT", "Computed", "Export", "Opened", "Sql", "open_home"]
-
 _HEAD = struct.Struct("!q")
 
 

@@ -5,17 +5,6 @@ from __future__ import annotations
 import socket
 import struct
 
-__all__ = [
-    "CANCELLED",
-    "END",
-    "FAILURE",
-    "INTERRUPT",
-    "PART",
-    "REQUEST",
-    "receive",
-    "send",
-]
-
 REQUEST = b"R"
 INTERRUPT = b"I"
 PART = b"P"

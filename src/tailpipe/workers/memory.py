@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["memory_for"]
-
 _SHARE = 0.75
 _LEAST = 512 << 20
 _CGROUP = Path("/sys/fs/cgroup")

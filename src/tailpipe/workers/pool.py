@@ -23,8 +23,6 @@ from tailpipe.workers.frames import CANCELLED, FAILURE, INTERRUPT, PART, REQUEST
 from tailpipe.workers.memory import memory_for
 from tailpipe.workers.worker import CancelledError, Request
 
-__all__ = ["GRACE_SECONDS", "Worker", "Workers"]
-
 GRACE_SECONDS = 2.0
 """What does not end so long after it was interrupted is killed."""
 _LATE_SECONDS = 0.5
@@ -141,7 +139,7 @@ class Worker:
         return answer
 
     def _give(self, give: Callable[[bytes], None], part: bytes) -> None:
-        """Give a part; if nobody takes it, the request ends here."""
+        """Give a part; if the receiver fails, the request ends here."""
         try:
             give(part)
         except BaseException:
@@ -162,7 +160,7 @@ class Worker:
         return receive(self._channel)
 
     def cancel(self) -> None:
-        """Interrupt the request that runs, if any; call it again and again: after a grace it kills the worker."""
+        """Interrupt the running request, if any; call it repeatedly: after a grace period it kills the worker."""
         with self._lock:
             if not self._is_working or self._was_killed:
                 return
@@ -206,7 +204,7 @@ def _is_readable(channel: socket.socket, seconds: float) -> bool:
 
 
 def _data_bytes(pid: int) -> int:
-    """The memory that a process has allocated; 0 where nobody tells."""
+    """The memory that a process has allocated; 0 where the kernel does not report it."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError, ValueError):
@@ -214,7 +212,7 @@ def _data_bytes(pid: int) -> int:
 
 
 class Workers:
-    """Workers that share what `prepare` gives; whoever takes one puts it back.
+    """Workers that share what `prepare` gives; callers take one and put it back.
 
     `prepare` and requests can be pickled. It is called once, in the process that workers are forked from, and must open
     nothing and start no thread. Up to `most` workers together have as much memory as the machine can spare.
