@@ -36,7 +36,6 @@ class KeptEngine(Engine, Protocol):
     @property
     def is_running(self) -> bool:
         """Whether there is something to close."""
-        ...
 
 
 class WorkspaceJobs:
@@ -111,12 +110,7 @@ class WorkspaceJobs:
         home = self._ready(self.home)
         try:
             request = replace(
-                self._request,
-                now=datetime.now(UTC),
-                partitions=[partition],
-                maintain=False,
-                push=False,
-                is_cycle=True,
+                self._request, now=datetime.now(UTC), partitions=[partition], maintain=False, push=False, is_cycle=True
             )
             report = collect(home, request, _stopping(should_stop))
         except SparkError:

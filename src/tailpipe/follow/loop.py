@@ -40,43 +40,34 @@ class Jobs(Protocol):
     @property
     def partitions(self) -> Sequence[str]:
         """The selected partitions."""
-        ...
 
     @property
     def tasks(self) -> Sequence[str]:
         """The tasks that this config has."""
-        ...
 
     @property
     def has_engine(self) -> bool:
         """Whether the engine holds something that can be closed."""
-        ...
 
     @property
     def engine_jobs(self) -> int:
         """How many jobs the engine has begun."""
-        ...
 
     @property
     def blockers(self) -> frozenset[int]:
         """The threads whose jobs hold the task slots of the engine that another job waits for."""
-        ...
 
     def collect(self, partition: str, *, should_stop: Callable[[], bool]) -> Summary:
         """Collect one partition."""
-        ...
 
     def do(self, kind: str, *, should_stop: Callable[[], bool]) -> TaskResult:
         """Do a task for all partitions."""
-        ...
 
     def reload(self) -> None:
         """Read the config again; if it is broken, raise and go on with the one before."""
-        ...
 
     def close_engine(self) -> None:
         """Close the engine; the next job starts it again."""
-        ...
 
 
 class Sleep(Protocol):
@@ -84,11 +75,9 @@ class Sleep(Protocol):
 
     def wait(self, seconds: float | None) -> set[str]:
         """Sleep so long at most."""
-        ...
 
     def ring(self) -> None:
         """Wake it; called by any thread."""
-        ...
 
 
 @dataclass

@@ -37,11 +37,7 @@ class Facts:
 
 def metrics_text(state: State, facts: Facts | None, *, now: float, version: str) -> str:
     """The page. Without `facts` the catalog could not be read, and its metrics are left out."""
-    parts = [
-        *_loop(state, version),
-        *_runs(state),
-        *(_catalog(facts, now) if facts is not None else ()),
-    ]
+    parts = [*_loop(state, version), *_runs(state), *(_catalog(facts, now) if facts is not None else ())]
     return "".join(parts)
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import TailpipeError, UsageError
-from tailpipe.mcp_server.limits import Limits, Rows
+from tailpipe.mcp_server.limits import Limits, Rows, joined
 
 if TYPE_CHECKING:
     from tailpipe.mcp_server.work import Stop
@@ -36,11 +36,7 @@ def detect(stop: Stop, limits: Limits, flags: Sequence[str], names: Sequence[str
     rows = Rows(limits, limits.rows).take(hit for one in found for hit in one["hits"])
     short = [{**one, "hits": len(one["hits"])} for one in found]
     facts = {"is_first_run": report.get("is_first_run"), "alerts": report.get("alerts")}
-    return {
-        **done,
-        "report": {**facts, "detections": short, "hits": rows.kept},
-        **({"truncated": rows.truncated} if rows.truncated else {}),
-    }
+    return {**done, "report": {**facts, "detections": short, "hits": rows.kept}, **joined(rows.truncated)}
 
 
 def _window(start: str | None, end: str | None) -> list[str]:

@@ -51,12 +51,7 @@ def query(
 
 
 def search(
-    context: ToolContext,
-    text: str,
-    tables: Sequence[str],
-    start: str | None,
-    end: str | None,
-    limit: int | None,
+    context: ToolContext, text: str, tables: Sequence[str], start: str | None, end: str | None, limit: int | None
 ) -> dict[str, Any]:
     """In which tables and columns a text is, and the newest rows; if the time is over, what was found until then."""
     from tailpipe.query.needle import Needle
@@ -100,9 +95,6 @@ def _searched(found: Sequence[Found], limits: Limits, most: int, truncated: list
     ]
     shown = Rows(limits, limits.most_rows, size=rows.size).take(tables)
     failed = [{"table": one.table, "error": one.failure.message} for one in found if one.failure and not truncated]
-    facts = {"tables": shown.kept, "newest_rows": rows.kept, "searched_tables": len(found)}
-    return {
-        **facts,
-        **({"failed": failed} if failed else {}),
-        **joined([*truncated, *shown.truncated, *rows.truncated]),
-    }
+    facts: dict[str, Any] = {"tables": shown.kept, "newest_rows": rows.kept, "searched_tables": len(found)}
+    facts |= {"failed": failed} if failed else {}
+    return {**facts, **joined([*truncated, *shown.truncated, *rows.truncated])}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import UsageError
 from tailpipe.mcp_server.answers import narrowed
-from tailpipe.mcp_server.limits import Rows, answer
+from tailpipe.mcp_server.limits import Rows, answer, joined
 from tailpipe.model.detection import HIT_TABLE, SEVERITIES
 from tailpipe.query.json_values import parsed_json, plain
 from tailpipe.sql.quoting import literal, quoted
@@ -42,12 +42,7 @@ def detections(context: ToolContext, pattern: str, include_disabled: bool) -> di
 
 
 def hits(
-    context: ToolContext,
-    detection: str,
-    min_severity: str,
-    start: str | None,
-    end: str | None,
-    limit: int | None,
+    context: ToolContext, detection: str, min_severity: str, start: str | None, end: str | None, limit: int | None
 ) -> dict[str, Any]:
     """Stored hits, the newest first."""
     if min_severity not in SEVERITIES:
@@ -96,7 +91,7 @@ def explain_hit(context: ToolContext, hit: str) -> dict[str, Any]:
         "row": rows.kept[1] if len(rows.kept) > 1 else "no longer stored",
         "detection_hits": others,
     }
-    return {**facts, **({"truncated": rows.truncated} if rows.truncated else {})}
+    return {**facts, **joined(rows.truncated)}
 
 
 def _rule(one: Detection) -> dict[str, Any]:

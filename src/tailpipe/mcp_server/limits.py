@@ -83,7 +83,7 @@ def _size(value: Any) -> int:
 
 def answer(rows: Rows, **facts: Any) -> dict[str, Any]:
     """An answer with rows, and what was truncated of it."""
-    return {**facts, "rows": rows.kept, **({"truncated": rows.truncated} if rows.truncated else {})}
+    return {**facts, "rows": rows.kept, **joined(rows.truncated)}
 
 
 def joined(messages: Sequence[str]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import UsageError
-from tailpipe.mcp_server.limits import Rows, answer
+from tailpipe.mcp_server.limits import Rows, answer, joined
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.table import COMMON_COLUMNS
 from tailpipe.operations.facts import table_names
@@ -93,12 +93,7 @@ def describe_table(context: ToolContext, name: str, include_values: bool) -> dic
     }
     shown = Rows(context.limits, context.limits.most_rows, size=examples.size).take(columns)
     truncated = [*examples.truncated, *(one.replace("rows", "columns") for one in shown.truncated)]
-    return {
-        **facts,
-        "columns": shown.kept,
-        "examples": examples.kept,
-        **({"truncated": truncated} if truncated else {}),
-    }
+    return {**facts, "columns": shown.kept, "examples": examples.kept, **joined(truncated)}
 
 
 def _filled(row: tuple[Any, ...], columns: tuple[str, ...], types: tuple[str, ...]) -> dict[str, Any]:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.frozen import frozen
+from tailpipe.model.types import stored_type
+from tailpipe.query.statements import find_statements
+from tailpipe.sql.duck import duckdb
+from tailpipe.sql.quoting import quoted
 
 if TYPE_CHECKING:
     import pyarrow
 
     from tailpipe.query.limit import TimeLimit
-    from tailpipe.sql.duck import duckdb
 
 _ROWS_AT_ONCE = 1000
+_FAILURES = (duckdb.Error, ArithmeticError, MemoryError, OSError, RuntimeError, ValueError)
+"""What DuckDB and pyarrow raise: also for values that Python cannot hold, and when a statement is interrupted."""
 
 
 @frozen
@@ -40,7 +45,7 @@ class Answer:
                 if not rows:
                     return
                 yield from rows
-        except Exception as error:  # of DuckDB, and RuntimeError when it was interrupted
+        except _FAILURES as error:
             raise self._explain(error) from error
 
     def batches(self, rows: int = 50_000) -> Iterator[pyarrow.RecordBatch]:
@@ -56,16 +61,34 @@ class Answer:
                 if batch is None:
                     return
                 yield batch
-        except Exception as error:
+        except _FAILURES as error:
             raise self._explain(error) from error
 
     def table(self) -> pyarrow.Table:
         """All rows at once, in types that every reader of Arrow knows."""
-        from tailpipe.query.portable import portable
+        from tailpipe.query.exact import portable
 
         try:
             with self._limit.running():
                 rows = self._connection.to_arrow_table()
-        except Exception as error:
+        except _FAILURES as error:
             raise self._explain(error) from error
         return portable(rows, self.columns, self.types)
+
+
+def is_address(kind: str) -> bool:
+    """Whether a type of DuckDB is that of addresses, or has it inside."""
+    return stored_type(kind, "INET") != kind
+
+
+def addresses_as_text(sql: str, names: Sequence[str], types: Sequence[str]) -> str:
+    """A query with its addresses cast to text: to all but DuckDB, an address is a struct of numbers."""
+    casts = ", ".join(
+        f"CAST(c{x} AS {stored_type(kind, 'INET')}) AS {quoted(name)}"
+        if is_address(kind)
+        else f"c{x} AS {quoted(name)}"
+        for x, (name, kind) in enumerate(zip(names, types, strict=True))
+    )
+    _, query = find_statements(sql)[-1]
+    columns = ", ".join(f"c{x}" for x in range(len(names)))
+    return f"SELECT {casts} FROM (\n{query}\n) AS answer({columns})"

@@ -39,7 +39,9 @@ def statements_of(
     if request.is_live:
         hives = {name: root.parent for name, root in snapshot.roots.items()}
         return live_statements(_views_here(snapshot, tables), schemas, narrowing, hive, hives, now=now)
-    return listed_statements(_views_here(snapshot, tables, narrowing), schemas, now=now)
+    blocks, whole = list(schemas), _views_here(snapshot, tables, narrowing)
+    shown = [replace(view, schema=_MAIN) for view in whole]  # over the current files, named one by one
+    return [*_schemas(blocks), *(view.sql for view in (*shown, *schema_views(whole, blocks, now=now)))]
 
 
 def _views_here(snapshot: Snapshot, tables: Mapping[str, Table], narrowing: Narrowing | None = None) -> list[View]:
@@ -49,13 +51,6 @@ def _views_here(snapshot: Snapshot, tables: Mapping[str, Table], narrowing: Narr
     here = replace(snapshot, files=tuple(file for file in snapshot.files if file.is_here))
     found = {view.name: view for view in table_views(here, tables, narrowing) if view.files}
     return [found.get(view.name) or replace(view, files=()) for view in table_views(snapshot, tables, narrowing)]
-
-
-def listed_statements(views: Sequence[View], schemas: Iterable[Schema], *, now: datetime) -> list[str]:
-    """Views over the files that are live now, named one by one."""
-    blocks = list(schemas)
-    shown = [replace(view, schema=_MAIN) for view in views]
-    return [*_schemas(blocks), *(view.sql for view in (*shown, *schema_views(views, blocks, now=now)))]
 
 
 def live_statements(

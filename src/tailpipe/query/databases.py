@@ -74,10 +74,6 @@ Statements = Callable[[ClientViews], Sequence[str]]
 """The SQL that creates the requested views, over the current files."""
 
 
-def _raise(error: TailpipeError) -> None:
-    raise error
-
-
 @frozen
 class Databases:
     """The databases of a workspace. A request is stored next to its database, and dropped after that was deleted."""
@@ -156,7 +152,7 @@ class Databases:
             except (OSError, ValueError, KeyError, TypeError) as error:
                 _log.warning("%s cannot be read: %s", path, error)
 
-    def _write(self, views: ClientViews, refused: Callable[[TailpipeError], None] = _raise) -> Path:
+    def _write(self, views: ClientViews, refused: Callable[[TailpipeError], None] | None = None) -> Path:
         from tailpipe.sql.duck import duckdb, first_line
         from tailpipe.sql.inet import load_for
 
@@ -170,7 +166,10 @@ class Databases:
                     try:
                         connection.execute(statement)
                     except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException) as error:
-                        refused(_mistake(statement, first_line(error)))
+                        failure = _mistake(statement, first_line(error))
+                        if refused is None:
+                            raise failure from error
+                        refused(failure)
             draft.chmod(0o600)
             os.replace(draft, path)  # noqa: PTH105 - the exchange is the point
         except duckdb.Error as error:

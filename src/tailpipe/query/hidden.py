@@ -8,31 +8,16 @@ from tailpipe.errors import UsageError
 from tailpipe.query.statements import called, words
 
 _FUNCTIONS = frozenset(
-    {
-        "current_setting",
-        "duckdb_extensions",
-        "duckdb_external_file_cache",
-        "duckdb_logs",
-        "duckdb_settings",
-        "duckdb_temporary_files",
-        "duckdb_views",
-        "json_serialize_plan",
-        "parse_duckdb_log_message",
-        "pg_get_viewdef",
-    }
+    """
+    current_setting duckdb_extensions duckdb_external_file_cache duckdb_logs duckdb_settings duckdb_temporary_files
+    duckdb_views json_serialize_plan parse_duckdb_log_message pg_get_viewdef
+    """.split()  # noqa: SIM905
 )
 _VIEWS = frozenset(
-    {
-        "duckdb_logs",
-        "duckdb_settings",
-        "duckdb_views",
-        "pg_settings",
-        "pg_views",
-        "sqlite_master",
-        "sqlite_schema",
-        "sqlite_temp_master",
-        "sqlite_temp_schema",
-    }
+    """
+    duckdb_logs duckdb_settings duckdb_views pg_settings pg_views
+    sqlite_master sqlite_schema sqlite_temp_master sqlite_temp_schema
+    """.split()  # noqa: SIM905
 )
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|(.))", re.DOTALL)
 

@@ -61,11 +61,11 @@ def explain_failure(
         return TailpipeError(f"cannot read a stored file: {_first(text)}", hint=_DAMAGED)
     if isinstance(error, duckdb.IOException) or _UNREADABLE.search(text):
         return TailpipeError(_first(text), hint=_DAMAGED)
+    place = _place(text, sql)
     if isinstance(error, duckdb.PermissionException) and (match := _FILE.search(text)):
         message = f'a query reads what was collected, and "{match[1]}" was not'
-        return QueryError(message, hint="--unsafe lets it read other files", place=_place(text, sql))
+        return QueryError(message, hint="--unsafe lets it read other files", place=place)
     if match := _TABLE.search(text):
-        place = _place(text, sql)
         name = _written(match[1].strip('"'), place)
         first, _, rest = name.partition(".")
         if rest and any(view.name == first and view.schema == schema for view in views):
@@ -77,36 +77,33 @@ def explain_failure(
         hint = f"if it is text of JSON, write {name}->>'{match[1]}'"
         return QueryError(f'"{match[2]}" is not a struct, so it has no field "{match[1]}"', hint=hint)
     if match := _COLUMN.search(text):
-        known, place = _columns(views, text, sql), _place(text, sql)
+        known = _columns(views, text, sql)
         if match[1].lower() not in map(str.lower, known):
             return _mistake("column", match[1], known, place)
         if candidates := _candidates(text):  # a table has it, and what stands here does not
             return _mistake("column", match[1], candidates, place)
     if match := _ALIAS.search(text):
-        return _mistake("table or alias", match[1], _candidates(text), _place(text, sql))
+        return _mistake("table or alias", match[1], _candidates(text), place)
     if match := _KEY.search(text):
         hint = did_you_mean(match[1], _candidates(text), "DESCRIBE shows the fields of a struct")
-        return QueryError(f'there is no field "{match[1]}"', hint=hint, place=_place(text, sql))
+        return QueryError(f'there is no field "{match[1]}"', hint=hint, place=place)
     if match := _OF_ADDRESSES.search(text):
         hint = "cast it to one, such as: tp_source_ip::INET"
-        return QueryError(f'"{match[1]}" expects an IP address, not text', hint=hint, place=_place(text, sql))
+        return QueryError(f'"{match[1]}" expects an IP address, not text', hint=hint, place=place)
     if match := _FUNCTION.search(text):
         if match[1].startswith("`"):
-            return QueryError('a name is quoted with ", not with `', place=_place(text, sql))
-        near = _OTHER.search(text)
-        return QueryError(
-            f'there is no function "{match[1]}"', hint=_meant(near[1]) if near else "", place=_place(text, sql)
-        )
+            return QueryError('a name is quoted with ", not with `', place=place)
+        hint = f'did you mean "{near[1]}"?' if (near := _OTHER.search(text)) else ""
+        return QueryError(f'there is no function "{match[1]}"', hint=hint, place=place)
     if match := _TYPES.search(text):
         hint = "cast a value to the type that is meant, such as x::BIGINT or '1 day'::INTERVAL"
         if "STRING_LITERAL" in match[1] and names_in(sql):
             hint = "cast the parameter, such as $days::INTEGER, or say its type: --param days:integer=7"
-        return QueryError(f"there is no function for {match[1]}", hint=hint, place=_place(text, sql))
+        return QueryError(f"there is no function for {match[1]}", hint=hint, place=place)
     if match := _CAST.search(text):
         hint = f"try_cast({match[2]} AS {match[1]}) is null where a value does not fit"
-        return QueryError(_first(text), hint=hint, place=_place(text, sql))
+        return QueryError(_first(text), hint=hint, place=place)
     hint = next((hint for words, hint in _HINTS.items() if words in text), "")
-    place = _place(text, sql)
     return QueryError(_first(text), hint=hint or _about_alias(text, sql, place), place=place)
 
 
@@ -167,10 +164,6 @@ def _candidates(text: str) -> list[str]:
     """The names that DuckDB would have understood."""
     candidates = _CANDIDATES.search(text)
     return re.findall(r'"([^"]+)"', candidates[1]) if candidates else []
-
-
-def _meant(name: str) -> str:
-    return f'did you mean "{name}"?'
 
 
 def _first(text: str) -> str:

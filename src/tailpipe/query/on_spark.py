@@ -130,11 +130,7 @@ class SparkQueries:
         On a cluster its hosts read them from the store.
         """
         if self._registered.get(view.address) != files:
-            depots = None
-            if self._remote is None:
-                paths = self._session.local(view, files)
-            else:
-                paths, depots = self._remote(files)
+            paths, depots = self._remote(files) if self._remote else (self._session.local(view, files), None)
             frame = _frame(self._spark, view, files, paths, self._session.shown.snapshot.columns, depots)
             frame.createOrReplaceTempView(name)
             self._registered[view.address] = files
@@ -153,10 +149,7 @@ class SparkQueries:
         try:
             with self.limit.running():
                 return _in_thread(named_work, self.limit)
-        except TimeLimitError:
-            self.interrupt()
-            raise
-        except KeyboardInterrupt:
+        except (TimeLimitError, KeyboardInterrupt):
             self.interrupt()
             raise
         except PySparkException as error:

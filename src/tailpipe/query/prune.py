@@ -73,10 +73,7 @@ class Pruner:
     def files(
         self, sql: str, views: Sequence[View], schema: str, values: Params | None = None
     ) -> Mapping[Address, tuple[LiveFile, ...]]:
-        """The files of each view that the statement needs; a view that is not there needs all of its own.
-
-        `values` are those of its parameters: bound before it is planned, they are constants in the plan.
-        """
+        """The files of each view that the statement needs with these parameters; a view that is missing needs all."""
         scans = self._readable_scans(sql, views, schema, values)
         return {view.address: self._needed(view, scans[view.address]) for view in views if view.address in scans}
 
@@ -89,10 +86,7 @@ class Pruner:
         columns: Collection[str],
         values: Params | None = None,
     ) -> list[LiveFile]:
-        """Those of some files that the statement may need of any of the views, by conditions on these columns alone.
-
-        So a file may stand for all those that are like it in these columns.
-        """
+        """The files that the statement may need by conditions on these columns; one may represent others like it."""
         scans = self._readable_scans(sql, views, schema, values)
         if any(view.address not in scans for view in views):
             return list(files)
@@ -107,19 +101,13 @@ class Pruner:
         self, sql: str, views: Sequence[View], schema: str, tables: Sequence[str], values: Params | None = None
     ) -> list[str]:
         """Those of the tables that the statement reads, and does not only mention; all, if it cannot be planned."""
-        try:
-            scans = self._scans(sql, views, schema, values)
-        except (duckdb.Error, ValueError, LookupError):
-            return list(tables)
-        read = {name for _, name in scans}
-        return [name for name in tables if name.lower() in read]
+        scans = self._scans(sql, views, schema, values)
+        read = None if scans is None else {name for _, name in scans}
+        return [name for name in tables if read is None or name.lower() in read]
 
     def _readable_scans(self, sql: str, views: Sequence[View], schema: str, values: Params | None) -> Scans:
         """The filters on the views that the statement reads; none if it cannot be planned."""
-        try:
-            scans = self._scans(sql, views, schema, values)
-        except (duckdb.Error, ValueError, LookupError):
-            return {}  # a statement that cannot be planned says so when it is run
+        scans = self._scans(sql, views, schema, values) or {}
         fit = [view.address for view in views if not any(map(_MISLEADING.search, view.columns))]
         return {address: scans[address] for address in fit if address in scans}
 
@@ -141,23 +129,27 @@ class Pruner:
                 self._connection.execute(f"CREATE TABLE {view.full_name} ({columns})")
                 self._made.add(view.address)
 
-    def _scans(self, sql: str, views: Sequence[View], schema: str, values: Params | None) -> Scans:
+    def _scans(self, sql: str, views: Sequence[View], schema: str, values: Params | None) -> Scans | None:
+        """The filters on the tables that the statement reads; None if it cannot be planned: running it says why."""
         run = self._connection.execute
-        self._make(views)
-        if not self._has_catalog and CATALOG in sql.lower():
-            from tailpipe.query.summary import outline_summary
-
-            run(f"CREATE SCHEMA {CATALOG}")
-            outline_summary(self._connection)
-            self._has_catalog = True
-        run(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
-        run(f"SET search_path = '{schema}'")
-        planned = f"EXPLAIN (FORMAT json) {explained(sql)}"
-        ((_, plan),) = run(planned, dict(values) if values else None).fetchall()
         scans: Scans = {}
-        for table, filters in _scanned(json.loads(plan)):
-            _, in_schema, name = (part.strip('"').lower() for part in table.split("."))  # a word of SQL has quotes
-            scans.setdefault((in_schema, name), []).append(filters)
+        try:
+            self._make(views)
+            if not self._has_catalog and CATALOG in sql.lower():
+                from tailpipe.query.summary import outline_summary
+
+                run(f"CREATE SCHEMA {CATALOG}")
+                outline_summary(self._connection)
+                self._has_catalog = True
+            run(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
+            run(f"SET search_path = '{schema}'")
+            planned = f"EXPLAIN (FORMAT json) {explained(sql)}"
+            ((_, plan),) = run(planned, dict(values) if values else None).fetchall()
+            for table, filters in _scanned(json.loads(plan)):
+                _, in_schema, name = (part.strip('"').lower() for part in table.split("."))  # a word of SQL has quotes
+                scans.setdefault((in_schema, name), []).append(filters)
+        except (duckdb.Error, ValueError, LookupError):
+            return None
         return scans
 
     def _needed(self, view: View, scans: Sequence[Sequence[str]]) -> tuple[LiveFile, ...]:

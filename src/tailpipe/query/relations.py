@@ -7,12 +7,11 @@ refused, wherever it is written, and no word of the statement is left where Spar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+
+from sqlglot import exp
+from sqlglot.expressions import CTE, Expr, Identifier, Table
 
 from tailpipe.errors import UsageError
-
-if TYPE_CHECKING:
-    from sqlglot.expressions import CTE, Expr, Identifier, Table
 
 Address = tuple[str, str]
 
@@ -25,8 +24,6 @@ def rename_relations(statement: Expr, tables: Mapping[Address, str], *, default:
 
     `tables` are the readable ones, by schema and name in lower case; `default` is the schema without a name.
     """
-    from sqlglot import exp
-
     ctes = {id(cte): f"{prefix}_{number}" for number, cte in enumerate(statement.find_all(exp.CTE))}
     found = [(table, _cte_in_scope(table)) for table in statement.find_all(exp.Table)]  # before any name changes
     names = {ctes[id(cte)]: cte.alias for cte in statement.find_all(exp.CTE)}
@@ -52,8 +49,6 @@ def rename_relations(statement: Expr, tables: Mapping[Address, str], *, default:
 
 def _rename(table: Table, name: str) -> None:
     """Give a table its new name; its alias is what the rest of the statement calls it."""
-    from sqlglot import exp
-
     alias = table.args.get("alias")
     if alias is None:
         table.set("alias", exp.TableAlias(this=_identifier(table.name)))
@@ -69,8 +64,6 @@ def _has_plain_parts(table: Table) -> bool:
 
 def _cte_in_scope(table: Table) -> CTE | None:
     """The CTE that a name without a schema means: the innermost one that is defined before it."""
-    from sqlglot import exp
-
     node: Expr = table
     while not table.db and (parent := node.parent) is not None:
         seen: list[CTE] = []
@@ -88,8 +81,6 @@ def _cte_in_scope(table: Table) -> CTE | None:
 
 def _is_recursion(table: Table, cte: CTE, given: Expr) -> bool:
     """Whether a name in a CTE may mean the CTE itself: in the second half of a recursive UNION."""
-    from sqlglot import exp
-
     if not given.args.get("recursive") or not isinstance(cte.this, exp.Union):
         return False
     node: Expr | None = table
@@ -99,6 +90,4 @@ def _is_recursion(table: Table, cte: CTE, given: Expr) -> bool:
 
 
 def _identifier(name: str) -> Identifier:
-    from sqlglot import exp
-
     return exp.to_identifier(name, quoted=True)

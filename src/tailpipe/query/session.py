@@ -15,8 +15,7 @@ from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.ocsf import OCSF
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
-from tailpipe.query import inet
-from tailpipe.query.answer import Answer
+from tailpipe.query.answer import Answer, addresses_as_text, is_address
 from tailpipe.query.limit import TimeLimit
 from tailpipe.query.locked import connect_locked
 from tailpipe.query.made_views import MadeViews
@@ -121,8 +120,8 @@ class Session:
                     own = {name: values[name] for name in statement.named_parameters}
                     self._connection.execute(statement, own or None)
                 names, types = self._described()
-                if any(map(inet.is_address, types)) and statements[-1].type == duckdb.StatementType.SELECT:
-                    self._connection.execute(inet.as_text(sql, names, types), values or None)
+                if any(map(is_address, types)) and statements[-1].type == duckdb.StatementType.SELECT:
+                    self._connection.execute(addresses_as_text(sql, names, types), values or None)
                     names, types = self._described()
                 return Answer(names, types, self._connection, lambda error: self._explain(error, sql), self.limit)
         except (duckdb.Error, RuntimeError) as error:

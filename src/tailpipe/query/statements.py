@@ -21,17 +21,8 @@ _BY_ADDRESS = {"arrow_scan", "arrow_scan_dumb", "pandas_scan", "python_map_funct
 """They take the address of an object in memory."""
 _BY_TEXT = {"json_execute_serialized_sql", "query", "query_table"}
 """They run what stands in a text, where nobody sees it."""
-_BY_DEED = {
-    "add_parquet_key",
-    "checkpoint",
-    "copy_database",
-    "force_checkpoint",
-    "getenv",
-    "import_database",
-    "read_duckdb",
-    "truncate_duckdb_logs",
-    "write_log",
-}
+_BY_DEED = {"add_parquet_key", "checkpoint", "copy_database", "force_checkpoint", "getenv"}
+_BY_DEED |= {"import_database", "read_duckdb", "truncate_duckdb_logs", "write_log"}
 """They write, or tell of the surroundings."""
 _BY_SWITCH = ("disable_", "enable_", "verify_")
 """So begin those that change how the session works."""

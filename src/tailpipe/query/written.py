@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from typing import Any, Protocol
 
-from tailpipe.query.ahead import fetched_ahead
 from tailpipe.query.exact import Exact
 
 FORMATS = ("csv", "json", "jsonl", "parquet", "arrow")
@@ -49,7 +49,7 @@ def write_exact(
 
     `interrupt` ends the statement, when nobody wants the rest of its rows.
     """
-    fetched = fetched_ahead(answer.batches(ROWS_AT_ONCE), interrupt)
+    fetched = _fetched_ahead(answer.batches(ROWS_AT_ONCE), interrupt)
     with Exact(answer.columns, answer.types) as exact, closing(fetched):
         batches = _first(fetched, limit)
         if output == "csv":
@@ -142,3 +142,17 @@ def _first(batches: Iterator[Any], limit: int | None) -> Iterator[Any]:
         if taken.num_rows:
             yield taken
         left = None if left is None else left - taken.num_rows
+
+
+def _fetched_ahead(batches: Iterator[Any], interrupt: Callable[[], None]) -> Generator[Any]:
+    """Fetch batches in another thread, because Python handles no signal during a fetch; leaving early interrupts it."""
+    with ThreadPoolExecutor(1, thread_name_prefix="batches") as thread:
+        coming: Future[Any] = thread.submit(next, batches, None)
+        try:
+            while (batch := coming.result()) is not None:
+                coming = thread.submit(next, batches, None)
+                yield batch
+        finally:
+            if not coming.done():
+                interrupt()
+                coming.exception()  # that it was interrupted is no news

@@ -92,7 +92,8 @@ class _Conditions:
         if not value.text.strip():
             raise self.wrong(value, "expected a word in the quotes")
         if value.is_pattern:
-            texts = [_as_text(name, kind) for name, kind in self.columns.items() if _is_searched(name, kind)]
+            own = [(name, kind) for name, kind in self.columns.items() if not name.startswith("tp_")]
+            texts = [_as_text(quoted(name), kind) for name, kind in own if _TEXTS.match(kind)]
             pattern = _pattern(("", *value.parts, ""))
             tests = [f"lower({one}) LIKE {pattern} ESCAPE '\\'" for one in texts]
         else:
@@ -119,8 +120,7 @@ class _Conditions:
     def test(self, sql: str, kind: str, match: Match) -> str:
         value = match.values[0]
         if match.operator == "=" and value.is_pattern:
-            text = sql if kind == "VARCHAR" else f"CAST({sql} AS VARCHAR)"
-            return f"lower({text}) LIKE {_pattern(value.parts)} ESCAPE '\\'"
+            return f"lower({_as_text(sql, kind)}) LIKE {_pattern(value.parts)} ESCAPE '\\'"
         if kind == "BOOLEAN":
             return self.boolean(sql, match)
         if _NUMBER.fullmatch(kind):
@@ -131,7 +131,7 @@ class _Conditions:
             if match.operator != "=":
                 raise self.wrong(value, "it has no order", "name a field inside it with a dot")
             return f"contains(lower(CAST({sql} AS VARCHAR)), {literal(value.text.lower())})"
-        return self.texts(sql if kind == "VARCHAR" else f"CAST({sql} AS VARCHAR)", match)
+        return self.texts(_as_text(sql, kind), match)
 
     def texts(self, sql: str, match: Match) -> str:
         """Text ignores case unless it is quoted; numbers compare with it as numbers, networks as addresses."""
@@ -207,12 +207,8 @@ def _pattern(parts: Iterable[str]) -> str:
     return literal("%".join(part.lower().translate(_SIGNS) for part in parts))
 
 
-def _is_searched(name: str, kind: str) -> bool:
-    return not name.startswith("tp_") and _TEXTS.match(kind) is not None
-
-
-def _as_text(name: str, kind: str) -> str:
-    return quoted(name) if kind == "VARCHAR" else f"CAST({quoted(name)} AS VARCHAR)"
+def _as_text(sql: str, kind: str) -> str:
+    return sql if kind == "VARCHAR" else f"CAST({sql} AS VARCHAR)"
 
 
 def _network(text: str) -> str:

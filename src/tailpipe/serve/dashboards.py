@@ -26,12 +26,7 @@ def _query(query: SavedQuery) -> dict[str, Any]:
         "tags": list(query.tags),
         "sql": query.text,
         "params": [
-            {
-                "name": one.name,
-                "type": one.type,
-                "default": json_of(one.default),
-                "description": one.description,
-            }
+            {"name": one.name, "type": one.type, "default": json_of(one.default), "description": one.description}
             for one in query.params
         ],
     }

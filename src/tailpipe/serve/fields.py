@@ -58,6 +58,11 @@ def find_field(path: tuple[str, ...], columns: Mapping[str, str]) -> Field | Non
     return _inside(Field(spelt(name), columns[name]), path[1:])
 
 
+def field_named(name: str, columns: Mapping[str, str]) -> Field | None:
+    """The field of a name with dots; None if the table has none."""
+    return find_field(tuple(name.split(".")), columns)
+
+
 def _inside(field: Field, path: tuple[str, ...]) -> Field | None:
     """What a struct, a map or JSON holds below a path."""
     if not path:

@@ -16,7 +16,7 @@ from tailpipe.serve.body import Body
 from tailpipe.serve.facets import is_facet
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.rows import default_columns
-from tailpipe.serve.scope import tables_of
+from tailpipe.serve.scope import tables_with_rows
 
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
@@ -27,8 +27,6 @@ _COMMON = {column.name: column.description for column in (*COMMON_COLUMNS, *OPTI
 def meta(session: Session, home: Home, body: Body, limits: Limits, *, is_read_only: bool) -> dict[str, Any]:
     """The tables that hold rows, with their columns; the limits; the schemas."""
     body.only()
-    held = {name.partition(".")[0] for name in session.shown.snapshot.partitions}
-    views = [view for view in tables_of(session) if view.name in held]
     return {
         "version": __version__,
         "workspace": home.settings.workspace.name,
@@ -40,7 +38,7 @@ def meta(session: Session, home: Home, body: Body, limits: Limits, *, is_read_on
             "statements": limits.statements,
         },
         "read_only": is_read_only,
-        "tables": [_table(session, view, home.tables.get(view.name)) for view in views],
+        "tables": [_table(session, view, home.tables.get(view.name)) for view in tables_with_rows(session)],
         "schemas": _schemas(session),
     }
 

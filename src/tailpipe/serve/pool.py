@@ -172,9 +172,11 @@ class Pool:
 
             def ended(future: Future[bytes]) -> None:
                 # If it has ended already, this runs in the thread of the loop: waiting here would stop the server.
-                end = None if future.cancelled() else future.exception()
-                with suppress(RuntimeError):  # the loop is closed
-                    asyncio.run_coroutine_threadsafe(queue.put(end), loop)
+                end = queue.put(None if future.cancelled() else future.exception())
+                try:
+                    asyncio.run_coroutine_threadsafe(end, loop)
+                except RuntimeError:  # the loop is closed
+                    end.close()
 
             future = self._submit(held, request, seconds, give)
             future.add_done_callback(ended)

@@ -176,15 +176,6 @@ def rejected(home: Home, body: Body, limits: Limits) -> dict[str, Any]:
     for name in names:
         if len(rows) >= limit:
             break
-        for row in rejected_rows(name, facts.rejected(home, name), limit - len(rows)):
-            found = asdict(row)
-            rows.append(
-                {
-                    "partition": name,
-                    "file": found["file"],
-                    "line": found["line"],
-                    "reason": found["reason"],
-                    "text": None if found["text"] is None else found["text"][:LONGEST],
-                }
-            )
+        more = rejected_rows(name, facts.rejected(home, name), limit - len(rows))
+        rows += [{**asdict(row), "text": row.text and row.text[:LONGEST]} for row in more]
     return {"rows": rows}

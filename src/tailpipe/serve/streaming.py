@@ -9,7 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from tailpipe.http_guard.guard import Receive, Scope, Send
-from tailpipe.serve.encoding import encoded
+from tailpipe.serve.limits import encoded
 from tailpipe.serve.pool import Pool
 from tailpipe.serve.problems import LeftError, Problems
 from tailpipe.workers.worker import Request

@@ -20,7 +20,6 @@ from typing import Any
 from tailpipe.errors import CrashedError, TailpipeError, TimeLimitError
 from tailpipe.workers.fork_server import COMMAND, FORK, KILL, NUMBER
 from tailpipe.workers.frames import CANCELLED, FAILURE, INTERRUPT, PART, REQUEST, receive, send
-from tailpipe.workers.memory import memory_for
 from tailpipe.workers.worker import CancelledError, Request
 
 GRACE_SECONDS = 2.0
@@ -34,6 +33,9 @@ _START = "import sys, json; sys.path[:] = json.loads(sys.argv[2]); from tailpipe
 )
 _UNSHARED = ("TAILPIPE_MCP_TOKEN",)
 """Variables that no worker needs."""
+_MEMORY_SHARE = 0.75
+_LEAST_MEMORY = 512 << 20
+_CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _MODULES = ("tailpipe.query.session", "tailpipe.query.prune", "tailpipe.query.mistakes", "tailpipe.query.json_values")
 
 
@@ -220,7 +222,7 @@ class Workers:
 
     def __init__(self, prepare: Callable[[], Any], most: int, modules: Sequence[str] = ()) -> None:
         self._prepare, self._modules = prepare, (*_MODULES, *modules)
-        self.memory = memory_for(most)
+        self.memory = _memory_for(most)
         self._lock = threading.Lock()
         self._free: list[Worker] = []
         self._is_closed = False
@@ -271,3 +273,15 @@ class Workers:
     def _taken(self) -> Worker | None:
         with self._lock:
             return self._free.pop() if self._free else None
+
+
+def _memory_for(workers: int) -> int:
+    """The bytes that each worker may allocate: together they leave some memory of the machine or container to others.
+
+    The kernel limits anonymous memory (RLIMIT_DATA): DuckDB's own setting does not count the texts of functions.
+    """
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    for path in _CGROUP_LIMITS:
+        with suppress(OSError, ValueError):  # there is none, or it is "max"
+            memory = min(memory, int(Path(path).read_text()))
+    return max(_LEAST_MEMORY, int(memory * _MEMORY_SHARE) // workers)
