@@ -37,8 +37,7 @@ class Facts:
 
 def metrics_text(state: State, facts: Facts | None, *, now: float, version: str) -> str:
     """The page. Without `facts` the catalog could not be read, and its metrics are left out."""
-    parts = [*_loop(state, version), *_runs(state), *(_catalog(facts, now) if facts is not None else ())]
-    return "".join(parts)
+    return "".join([*_loop(state, version), *_runs(state), *(_catalog(facts, now) if facts is not None else ())])
 
 
 def _loop(state: State, version: str) -> Iterable[str]:
@@ -110,11 +109,8 @@ def _summary(name: str, help: str, samples: Iterable[tuple[Labels, float, int]])
 def _labels(labels: Labels) -> str:
     if not labels:
         return ""
-    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items()) + "}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+    escaped = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
+    return "{" + ",".join(f'{name}="{value.translate(escaped)}"' for name, value in labels.items()) + "}"
 
 
 def _number(value: float) -> str:

@@ -118,7 +118,8 @@ class Schedule:
         """There is something to do: it is due soon. One that runs comes again after that; one that has failed waits."""
         turn.is_woken = True
         if turn.begun is None and not turn.failures:
-            pause = self._quick(turn) if turn.kind == COLLECT else self.paces.of(turn.kind)
+            quick = min(self.paces.every, _QUICK * 2.0 ** min(turn.streak // _QUICK_RUNS, 30))
+            pause = quick if turn.kind == COLLECT else self.paces.of(turn.kind)
             turn.due = min(turn.due, max(now, turn.last_begun + pause))
 
     def wake_partitions(self, partitions: Iterable[str], now: float) -> None:
@@ -149,6 +150,3 @@ class Schedule:
         for turn in found:
             turn.is_stuck = True
         return found
-
-    def _quick(self, turn: Turn) -> float:
-        return min(self.paces.every, _QUICK * 2.0 ** min(turn.streak // _QUICK_RUNS, 30))

@@ -116,8 +116,11 @@ class Guard:
                 reply = Reply(reply.status, (*reply.headers, ("connection", "close")), reply.body)
         if reply is None:
             await self.app(scope, receive, send)
-        else:
-            await _send_reply(send, reply)
+            return
+        given = (*reply.headers, ("content-length", str(len(reply.body))))
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in given]
+        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+        await send({"type": "http.response.body", "body": reply.body})
 
 
 def _size(scope: Scope) -> int:
@@ -141,10 +144,3 @@ def _check_sender(head: Head, policy: Policy) -> None:
     is_foreign = any(origin.lower() not in own_pages for origin in head.all("origin"))
     if is_foreign or any(site not in sites for site in head.all("sec-fetch-site")):
         raise RefusedError(403, "requests of other sites are refused" if own_pages else "browsers are not served")
-
-
-async def _send_reply(send: Send, reply: Reply) -> None:
-    given = (*reply.headers, ("content-length", str(len(reply.body))))
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in given]
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    await send({"type": "http.response.body", "body": reply.body})

@@ -25,7 +25,10 @@ def collect(
     stop: Stop, flags: Sequence[str], partitions: Sequence[str], start: str | None, end: str | None
 ) -> dict[str, Any]:
     """Run `tailpipe collect`; its report."""
-    return _run(stop, ["collect", *flags, *_window(start, end)], partitions)
+    if end and not start:
+        raise UsageError("end needs start")
+    window = [f"{flag}={text}" for flag, text in (("--from", start), ("--to", end)) if text]
+    return _run(stop, ["collect", *flags, *window], partitions)
 
 
 def detect(stop: Stop, limits: Limits, flags: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
@@ -37,12 +40,6 @@ def detect(stop: Stop, limits: Limits, flags: Sequence[str], names: Sequence[str
     short = [{**one, "hits": len(one["hits"])} for one in found]
     facts = {"is_first_run": report.get("is_first_run"), "alerts": report.get("alerts")}
     return {**done, "report": {**facts, "detections": short, "hits": rows.kept}, **joined(rows.truncated)}
-
-
-def _window(start: str | None, end: str | None) -> list[str]:
-    if end and not start:
-        raise UsageError("end needs start")
-    return [word for flag, text in (("--from", start), ("--to", end)) if text for word in (f"{flag}={text}",)]
 
 
 def _run(stop: Stop, words: Sequence[str], names: Sequence[str]) -> dict[str, Any]:

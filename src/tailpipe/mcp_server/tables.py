@@ -79,12 +79,13 @@ def describe_table(context: ToolContext, name: str, include_values: bool) -> dic
                 top = _top_values(session, day, kinds)
             found = session.run(f"SELECT * FROM {day} LIMIT {_EXAMPLES}")
             examples.take(_filled(row, found.columns, found.types) for row in found.rows)
-    descriptions = _descriptions(context.home, name)
+    table = context.home.tables.get(name)
+    declared = (*(table.columns if table else ()), *COMMON_COLUMNS)
+    descriptions = {column.name: column.description or "" for column in declared}
     columns = [
         {"name": column, "type": kind, "description": descriptions.get(column, ""), **top.get(column, {})}
         for column, kind in kinds.items()
     ]
-    table = context.home.tables.get(name)
     facts = {
         "table": name,
         "description": table.description if table else None,
@@ -111,12 +112,6 @@ def _top_values(session: Session, day: str, kinds: Mapping[str, str]) -> dict[st
     found = session.run(f"SELECT {items} FROM (SELECT {', '.join(map(quoted, names))} FROM {day} LIMIT {_SAMPLE})")
     (row,) = found.rows
     return {name: {"top_values": plain(values)} for name, values in zip(names, row, strict=True) if values}
-
-
-def _descriptions(home: Home, name: str) -> dict[str, str]:
-    table = home.tables.get(name)
-    columns = (*(table.columns if table else ()), *COMMON_COLUMNS)
-    return {column.name: column.description or "" for column in columns}
 
 
 def tables_page(context: ToolContext) -> str:

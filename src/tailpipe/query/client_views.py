@@ -88,8 +88,9 @@ def _live(view: View, hives: Sequence[Path], conditions: Iterable[str]) -> str:
         return view.outline
     table = partition_segment(f"{view.name}.x").partition("/")[0]
     globs = [literal(f"{_escaped(str(hive))}/{table}/**/*.parquet") for hive in hives]
-    live = replace(view, options="hive_partitioning = false, union_by_name = true", conditions=tuple(conditions))
-    return live.reading(globs[0] if len(globs) == 1 else f"[{', '.join(globs)}]")
+    paths = globs[0] if len(globs) == 1 else f"[{', '.join(globs)}]"
+    options = "hive_partitioning = false, union_by_name = true"
+    return replace(view, conditions=tuple(conditions)).reading(paths, options)
 
 
 def _escaped(path: str) -> str:

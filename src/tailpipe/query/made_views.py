@@ -34,10 +34,10 @@ class MadeViews:
             address, made = view.address, (files, is_about_known or bool(view.conditions))
             if self._made.get(address) == made and address not in paths:
                 continue
-            has_directories = made[1] and address not in paths
+            is_plain = not made[1] or address in paths
             places = paths[address] if address in paths else [view.place(file) for file in files]
             try:
-                connection.execute((view if has_directories else view.plain).over_paths(places))
+                connection.execute(view.over_paths(places, is_plain=is_plain))
             except (duckdb.BinderException, duckdb.CatalogException) as error:
                 if not (view.conditions and view.schema in self._shown.own_schemas):
                     raise

@@ -142,7 +142,7 @@ def _write(view: View, schema: Schema, place: Path, paths: Sequence[str]) -> Non
             refuse_broken(connection, schema)
             load_for(connection, [schema.where])
             connection.execute(f"CREATE SCHEMA {quoted(view.schema)}")
-            connection.execute((view if view.has_all_here(view.files) else view.plain).over_paths(paths))
+            connection.execute(view.over_paths(paths, is_plain=not view.has_all_here(view.files)))
             connection.execute(
                 f"COPY (SELECT {columns} FROM {view.full_name})"
                 f" TO {literal(str(draft))} (FORMAT parquet, COMPRESSION zstd)"

@@ -67,7 +67,13 @@ class SparkQueries:
         """Run one SELECT, with values for its `$name` parameters; its rows come over when Spark has them all."""
         columns, types, translated, views = self._prepared(sql, params)
         found = self._done(translated, views, lambda frame: frame.toArrow())
-        return _answer(found, columns, types, self.limit)
+        connection = blank()
+        connection.register("answer", found.rename_columns([str(place) for place in range(len(columns))]))
+        try:  # gives the rows the names and types that DuckDB would have given them
+            connection.execute(f"SELECT {_items(found.schema, columns, types)} FROM answer")
+        except duckdb.Error as error:
+            raise _refused(error) from error
+        return Answer(columns, types, connection, _refused, self.limit)
 
     def write(self, sql: str, params: Params | None, destination: Destination) -> tuple[int, int]:
         """Have the executors write the rows of one SELECT as parquet objects; how many there are, and their bytes."""
@@ -100,7 +106,7 @@ class SparkQueries:
             types=self._types(sql),
             params=params or {},
         )
-        for view, files in self._session.needed(sql, params):
+        for view, files in self._session.shown.needed(sql, params):
             if (name := names[view.address]) in translated.names:
                 self._register(view, files, name)
         return columns, types, translated, {name: views[address].name for address, name in names.items()}
@@ -210,7 +216,7 @@ def queries(engine: SparkEngine, session: Session, address: Callable[[LiveFile],
 def frame_of(session: Session, name: str, start: Callable[[], SparkSession], bring: Bring | None = None) -> DataFrame:
     """The rows of a table, or of `schema.table`, as a DataFrame; with `bring` it outlives the session."""
     schema, _, table = name.rpartition(".")
-    for view, files in session.needed(f"{schema}.{table}"):
+    for view, files in session.shown.needed(f"{schema}.{table}"):
         if view.address == ((schema or session.schema).lower(), table.lower()):
             paths = session.local(view, files) if bring is None else bring(files, view.place)
             return _frame(text_session(start()), view, files, paths, session.shown.snapshot.columns)
@@ -235,17 +241,6 @@ def _frame(
         types = {name.lower(): kind for name, kind in view.columns.items()}
         frame = frame.filter(to_spark_condition(condition, types))
     return frame
-
-
-def _answer(table: pa.Table, columns: tuple[str, ...], types: tuple[str, ...], limit: TimeLimit) -> Answer:
-    """Rows that Spark has given, with the names and types that DuckDB would have given them."""
-    connection = blank()
-    connection.register("answer", table.rename_columns([str(place) for place in range(len(columns))]))
-    try:
-        connection.execute(f"SELECT {_items(table.schema, columns, types)} FROM answer")
-    except duckdb.Error as error:
-        raise _refused(error) from error
-    return Answer(columns, types, connection, _refused, limit)
 
 
 def _items(schema: pa.Schema, columns: Sequence[str], types: Sequence[str]) -> str:

@@ -229,12 +229,12 @@ def _may_be_within(file: LiveFile, condition: str) -> bool:
         moments = [_moment(text) for text in re.findall(_TIME, match[1])]
         return any(moment is None or low <= moment <= high for moment in moments)
     # Brackets may stand around parts of it; read without them, a condition only becomes wider.
-    return any(_meets_all(low, high, part.split(" AND ")) for part in condition.split(" OR "))
-
-
-def _meets_all(low: datetime, high: datetime, parts: Iterable[str]) -> bool:
-    bounds = [_COMPARED.fullmatch(part) for part in parts if part != "(tp_timestamp IS NOT NULL)"]
-    return None in bounds or all(_reaches(low, high, match[1], _moment(match[2])) for match in bounds if match)
+    for alternative in condition.split(" OR "):
+        parts = (part for part in alternative.split(" AND ") if part != "(tp_timestamp IS NOT NULL)")
+        bounds = [_COMPARED.fullmatch(part) for part in parts]
+        if None in bounds or all(_reaches(low, high, match[1], _moment(match[2])) for match in bounds if match):
+            return True
+    return False
 
 
 def _reaches(low: datetime, high: datetime, operator: str, moment: datetime | None) -> bool:

@@ -33,7 +33,8 @@ def rename_relations(statement: Expr, tables: Mapping[Address, str], *, default:
         shown = ".".join(part.name for part in table.parts)
         address = ((table.db or default).lower(), table.name.lower())
         name = tables.get(address) if cte is None else ctes[id(cte)]
-        is_odd = table.catalog or not isinstance(table.this, exp.Identifier) or not _has_plain_parts(table)
+        parts = {key for key, value in table.args.items() if value}
+        is_odd = table.catalog or not isinstance(table.this, exp.Identifier) or not parts <= _TABLE_PARTS
         if name is None or is_odd:
             raise UsageError(f"there is no table {shown}", hint="see: tailpipe table list")
         names[name] = shown
@@ -56,10 +57,6 @@ def _rename(table: Table, name: str) -> None:
         alias.set("this", _identifier(table.name))
     table.set("this", _identifier(name))
     table.set("db", None)
-
-
-def _has_plain_parts(table: Table) -> bool:
-    return all(key in _TABLE_PARTS for key, value in table.args.items() if value)
 
 
 def _cte_in_scope(table: Table) -> CTE | None:

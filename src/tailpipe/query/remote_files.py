@@ -49,7 +49,8 @@ class RemoteFiles:
             found = [view.place(file) for file in files]
         else:
             found = self._opened().readable(files, view.place)
-        return [*found, *(self._columns_alone(view.sets[number]) for number in view.lacking(files))] if found else []
+        lacking = sorted(view.sets.keys() - {file.columns_id for file in files}) if found else ()
+        return [*found, *(self._columns_alone(view.sets[number]) for number in lacking)]
 
     def local(self, files: Sequence[LiveFile], place: Callable[[LiveFile], str]) -> list[str]:
         """The paths of files on this disk, fetched whole."""

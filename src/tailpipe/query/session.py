@@ -168,7 +168,7 @@ class Session:
         """How much each table of a schema shows, and of which time."""
         views = [view for view in self.views if view.schema == schema]
         if self.shown.large is not None:
-            views = [view for view, _ in self.needed(" ".join(f"{schema}.{view.name}" for view in views))]
+            views = [view for view, _ in self.shown.needed(" ".join(f"{schema}.{view.name}" for view in views))]
             views = [view for view in views if view.schema == schema]
         return tuple(self._content(view) for view in views)
 
@@ -226,10 +226,6 @@ class Session:
         """All tables of all schemas, those of the schema `tailpipe` first; of a very large catalog without files."""
         return self.shown.views
 
-    def needed(self, sql: str, values: Params | None = None) -> list[Needed]:
-        """The views that a statement names, with those of their files that it needs; `values` are its parameters'."""
-        return self.shown.needed(sql, values)
-
     def local(self, view: View, files: Sequence[LiveFile]) -> list[str]:
         """The paths of files on this disk, where they stay until the session is closed; fetched where need be."""
         if all(file.is_here for file in files):
@@ -266,8 +262,12 @@ class Session:
         if not self._has_inet:
             conditions = (one.where for one in self._schemas if one.name.lower() in used | {self.schema.lower()})
             if used & INET_WORDS or compares_addresses(sql) or wants_inet(conditions):
-                self._load_inet()
-        needed = self.needed(sql, values)
+                self._has_inet = True
+                if self._query.is_unsafe:
+                    self._connection.execute(load_with_operators())
+                else:
+                    self._reconnect()
+        needed = self.shown.needed(sql, values)
         for view, _ in needed:
             if (schema := self._unchecked.get(view.schema)) is not None:
                 from tailpipe.query.check import refuse_broken
@@ -321,13 +321,6 @@ class Session:
 
             self._pruner = Pruner(load_with_operators() if self._has_inet else "")
         return self._pruner
-
-    def _load_inet(self) -> None:
-        self._has_inet = True
-        if self._query.is_unsafe:
-            self._connection.execute(load_with_operators())
-        else:
-            self._reconnect()
 
     def _explain(self, error: Exception, sql: str) -> TailpipeError | KeyboardInterrupt:
         from tailpipe.query.mistakes import explain_failure

@@ -72,10 +72,12 @@ def outline_summary(connection: duckdb.DuckDBPyConnection) -> None:
 def make_summary(connection: duckdb.DuckDBPyConnection, files: Sequence[LiveFile]) -> None:
     """Fill the tables with what is known of these files."""
     outline_summary(connection)
+    types = {name: "BIGINT" if kind == "TIMESTAMP" else kind for name, kind in _FILES.items()}
     for begin in range(0, len(files), _AT_ONCE):
         # As JSON in the statement: for anything else, DuckDB's Python would import pandas.
         rows = json.dumps([_row(file) for file in files[begin : begin + _AT_ONCE]])
-        connection.execute(f"INSERT INTO {CATALOG}.files SELECT {_CAST} FROM ({_read(rows)})")
+        read = f"SELECT unnest(from_json({literal(rows)}, {literal(json.dumps([types]))}), recursive := true)"
+        connection.execute(f"INSERT INTO {CATALOG}.files SELECT {_CAST} FROM ({read})")
     _sum_up(connection)
 
 
@@ -136,8 +138,3 @@ def _row(file: LiveFile) -> dict[str, object]:
         "is_here": file.is_here,
         "is_in_store": file.key is not None,
     }
-
-
-def _read(rows: str) -> str:
-    types = {name: "BIGINT" if kind == "TIMESTAMP" else kind for name, kind in _FILES.items()}
-    return f"SELECT unnest(from_json({literal(rows)}, {literal(json.dumps([types]))}), recursive := true)"

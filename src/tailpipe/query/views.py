@@ -81,24 +81,21 @@ class View:
 
     def has_all_here(self, files: Sequence[LiveFile]) -> bool:
         """Whether these files of its own are on this disk and have all columns of the view among them."""
-        return all(file.is_here for file in files) and (not files or not self.lacking(files))
+        return all(file.is_here for file in files) and (
+            not files or self.sets.keys() <= {one.columns_id for one in files}
+        )
 
-    def lacking(self, files: Iterable[LiveFile]) -> list[int]:
-        """The sets of columns that none of these files has."""
-        return sorted(self.sets.keys() - {file.columns_id for file in files})
+    def over_paths(self, paths: Sequence[str], *, is_plain: bool = False) -> str:
+        """The statement that makes it over some of its files, with the columns and types of all.
 
-    def over_paths(self, paths: Sequence[str]) -> str:
-        """The statement that makes it over some of its files, with the columns and types of all."""
-        return self.reading(f"[{', '.join(map(literal, paths))}]") if paths else self.outline
+        A plain one takes no values from directories: of thousands of files, that takes longer than the rest.
+        """
+        options = self.options.replace(_HIVE, _PLAIN) if is_plain else self.options
+        return self.reading(f"[{', '.join(map(literal, paths))}]", options) if paths else self.outline
 
-    @property
-    def plain(self) -> View:
-        """The view without values from directories: of thousands of files, they take longer than the rest."""
-        return replace(self, options=self.options.replace(_HIVE, _PLAIN))
-
-    def reading(self, paths: str) -> str:
+    def reading(self, paths: str, options: str) -> str:
         """The statement that makes it over what DuckDB reads from these paths, given as SQL: a list, or a glob."""
-        select = f"SELECT {self.selected} FROM read_parquet({paths}, {self.options})"
+        select = f"SELECT {self.selected} FROM read_parquet({paths}, {options})"
         if self.conditions:  # around it, because they are about the columns as queries see them
             select = f"SELECT * FROM ({select}) WHERE " + " AND ".join(f"({one}\n)" for one in self.conditions)
         return f"CREATE OR REPLACE VIEW {self.full_name} AS {select}"
@@ -118,15 +115,28 @@ def table_views(
 ) -> list[View]:
     """One view for each table that is declared or that holds something, or for some of these only, by name.
 
-    A table that was never collected has its declared columns and no rows. One that no config or plugin
-    declares any more is shown as its files have it.
+    A table that was never collected has its declared columns and no rows. One that is no longer declared is shown as
+    its files have it.
     """
-    files: dict[str, list[LiveFile]] = {}
+    held: dict[str, list[LiveFile]] = {}
     for file in snapshot.files:
-        files.setdefault(file.table, []).append(file)
-    names = {*files, *tables} if only is None else only
-    views = [_view(name, files.get(name, ()), snapshot, tables.get(name)) for name in sorted(names)]
-    return views if narrowing is None else [narrowed(view, narrowing) for view in views]
+        held.setdefault(file.table, []).append(file)
+    views, root, place = [], snapshot.root, snapshot.place
+    for name in sorted({*held, *tables} if only is None else only):
+        files = tuple(held.get(name, ()))
+        numbers = {file.columns_id for file in files} if snapshot.sets is None else snapshot.sets.get(name, ())
+        sets = {number: snapshot.columns[number] for number in sorted(numbers)}
+        columns: dict[str, str] = {}
+        selected = []
+        for column, stored, declared in _columns(tables.get(name), sets.values()):
+            expression, columns[column] = _column(column, stored, declared)
+            selected.append(f"{expression} AS {quoted(column)}")
+        options = _HIVE if _have_values_in_paths(files) else _PLAIN
+        if any(one != sets[min(sets)] for one in sets.values()):
+            options += ", union_by_name = true"
+        view = View(SCHEMA, name, columns, root, files, ", ".join(selected), options, place=place, sets=sets)
+        views.append(view if narrowing is None else narrowed(view, narrowing))
+    return views
 
 
 def schema_views(views: Iterable[View], schemas: Iterable[Schema], *, now: datetime) -> list[View]:
@@ -154,22 +164,6 @@ def narrowed(view: View, narrowing: Narrowing) -> View:
     condition = narrowing.condition(files)
     conditions = (*view.conditions, condition) if condition else view.conditions
     return replace(view, files=files, conditions=conditions)
-
-
-def _view(name: str, files: Sequence[LiveFile], snapshot: Snapshot, table: Table | None) -> View:
-    numbers = {file.columns_id for file in files} if snapshot.sets is None else snapshot.sets.get(name, ())
-    known = {number: snapshot.columns[number] for number in sorted(numbers)}
-    sets = list(known.values())
-    columns: dict[str, str] = {}
-    selected = []
-    for column, stored, declared in _columns(table, sets):
-        expression, columns[column] = _column(column, stored, declared)
-        selected.append(f"{expression} AS {quoted(column)}")
-    options = _HIVE if _have_values_in_paths(files) else _PLAIN
-    if any(one != sets[0] for one in sets):
-        options += ", union_by_name = true"
-    root, place = snapshot.root, snapshot.place
-    return View(SCHEMA, name, columns, root, tuple(files), ", ".join(selected), options, place=place, sets=known)
 
 
 def _have_values_in_paths(files: Sequence[LiveFile]) -> bool:

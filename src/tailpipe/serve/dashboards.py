@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tailpipe.model.saved import SavedQuery
 from tailpipe.query.json_values import json_of
 from tailpipe.serve.body import Body
 
@@ -15,26 +14,28 @@ if TYPE_CHECKING:
 def saved(home: Home, body: Body) -> dict[str, Any]:
     """All saved queries with their parameters."""
     body.only()
-    return {"queries": [_query(home.queries[name]) for name in sorted(home.queries)]}
-
-
-def _query(query: SavedQuery) -> dict[str, Any]:
     return {
-        "name": query.name,
-        "title": query.title or query.name,
-        "description": query.description,
-        "tags": list(query.tags),
-        "sql": query.text,
-        "params": [
-            {"name": one.name, "type": one.type, "default": json_of(one.default), "description": one.description}
-            for one in query.params
-        ],
+        "queries": [
+            {
+                "name": one.name,
+                "title": one.title or one.name,
+                "description": one.description,
+                "tags": list(one.tags),
+                "sql": one.text,
+                "params": [
+                    {"name": p.name, "type": p.type, "default": json_of(p.default), "description": p.description}
+                    for p in one.params
+                ],
+            }
+            for _, one in sorted(home.queries.items())
+        ]
     }
 
 
 def dashboards(home: Home, body: Body) -> dict[str, Any]:
     """All dashboards with their panels."""
     body.only()
+    titles = {name: one.title for name, one in home.queries.items()}
     return {
         "dashboards": [
             {
@@ -43,7 +44,7 @@ def dashboards(home: Home, body: Body) -> dict[str, Any]:
                 "panels": [
                     {
                         "name": panel.name,
-                        "title": panel.title or _title(home, panel.query),
+                        "title": panel.title or titles.get(panel.query) or panel.query,
                         "kind": panel.kind,
                         "query": panel.query,
                         "params": {name: json_of(value) for name, value in panel.params.items()},
@@ -55,8 +56,3 @@ def dashboards(home: Home, body: Body) -> dict[str, Any]:
             for one in home.config.dashboards.values()
         ]
     }
-
-
-def _title(home: Home, query: str) -> str:
-    found = home.queries.get(query)
-    return (found and found.title) or query

@@ -31,12 +31,7 @@ def meta(session: Session, home: Home, body: Body, limits: Limits, *, is_read_on
         "version": __version__,
         "workspace": home.settings.workspace.name,
         "now": instant(datetime.now(UTC)),
-        "limits": {
-            "rows": limits.rows,
-            "bytes": limits.bytes,
-            "seconds": limits.seconds,
-            "statements": limits.statements,
-        },
+        "limits": {name: getattr(limits, name) for name in ("rows", "bytes", "seconds", "statements")},
         "read_only": is_read_only,
         "tables": [_table(session, view, home.tables.get(view.name)) for view in tables_with_rows(session)],
         "schemas": _schemas(session),

@@ -73,7 +73,7 @@ def stream(session: Session, statement: Statement, limit: int, limits: Limits, g
 
 
 def _cost(session: Session, statement: Statement, begun: float) -> dict[str, Any]:
-    needed = session.needed(statement.sql, statement.params)
+    needed = session.shown.needed(statement.sql, statement.params)
     read = sum(len(files) for _, files in needed)
     of = sum(len(view.files) for view, _ in needed)
     return {"ms": round((time.monotonic() - begun) * 1000), "files": {"read": read, "total": max(read, of)}}

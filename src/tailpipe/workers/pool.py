@@ -230,7 +230,11 @@ class Workers:
 
     def take(self) -> Worker:
         """A worker that waits for a request."""
-        while (worker := self._taken()) is not None:
+        while True:
+            with self._lock:
+                worker = self._free.pop() if self._free else None
+            if worker is None:
+                break
             if worker.is_usable:
                 return worker
             worker.close()
@@ -269,10 +273,6 @@ class Workers:
         for worker in free:
             worker.let_go()
         self._server.close()
-
-    def _taken(self) -> Worker | None:
-        with self._lock:
-            return self._free.pop() if self._free else None
 
 
 def _memory_for(workers: int) -> int:
