@@ -39,10 +39,7 @@ class KeptEngine(Engine, Protocol):
 
 
 class WorkspaceJobs:
-    """The jobs over the workspace that `open_home` gives, which is opened again when the config is reloaded.
-
-    The engine is Spark, or the one of the workspace; it is started by the first job that needs it.
-    """
+    """The jobs over the workspace of `open_home`, with an engine that is started by the first job that needs it."""
 
     def __init__(
         self,

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tailpipe.collect.events import Summary
-from tailpipe.errors import TailpipeError
+from tailpipe.config.diagnostics import render_diagnostics
+from tailpipe.errors import ConfigError, TailpipeError
 from tailpipe.follow.news import Collected, Failing, News, Recovered, Reloaded, TaskDone
 from tailpipe.follow.schedule import COLLECT, Paces, Schedule, Turn
 from tailpipe.follow.status import Status
@@ -183,13 +184,10 @@ class Loop:
             self._woken.add(turn.name)
         self.schedule.begin(turn, now)
 
-        def should_stop() -> bool:
-            return self.is_stopping
-
         if turn.kind == COLLECT:
-            worker.give(turn, lambda: self.jobs.collect(turn.partition, should_stop=should_stop))
+            worker.give(turn, lambda: self.jobs.collect(turn.partition, should_stop=lambda: self.is_stopping))
         else:
-            worker.give(turn, lambda: self.jobs.do(turn.kind, should_stop=should_stop))
+            worker.give(turn, lambda: self.jobs.do(turn.kind, should_stop=lambda: self.is_stopping))
 
     def _take_results(self) -> None:
         with suppress(queue.Empty):
@@ -316,11 +314,7 @@ class Loop:
 
 def _words(problem: TailpipeError) -> str:
     """What is wrong and where, in a few lines."""
-    from tailpipe.errors import ConfigError
-
     if isinstance(problem, ConfigError):
-        from tailpipe.config.diagnostics import render_diagnostics
-
         return render_diagnostics(problem.diagnostics).rstrip()
     return REDACTOR(problem.with_hint)
 

@@ -6,6 +6,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 _LONGEST = 200
 
@@ -52,12 +53,9 @@ class Notifier:
     def _send(self, text: str) -> None:
         if self._address is None:
             return
-        try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
-                sender.setblocking(False)
-                sender.sendto(text.encode(), self._address)
-        except OSError:
-            return  # nobody listens, or too much waits: the loop goes on
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
+            sender.setblocking(False)  # without a listener, or with a full queue, the loop goes on
+            sender.sendto(text.encode(), self._address)
 
 
 def _address(text: str) -> str | None:

@@ -63,10 +63,7 @@ class Worker:
         return not self._thread.is_alive()
 
     def interrupt(self) -> bool:
-        """Raise `Stopped` in its job, wherever it is in our code; code of others hears it when it returns.
-
-        Whether it was raised: a job is interrupted once.
-        """
+        """Raise `Stopped` in its job, once, as soon as Python code runs; whether it was raised."""
         with self._lock:
             if not self._can_interrupt or self._thread.ident is None:
                 return False

@@ -105,7 +105,11 @@ class Guard:
             await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
             return
         try:
-            if _size(scope) > self.header_bytes:
+            address = len(scope["path"]) + len(scope["query_string"])
+            if (
+                address + sum(len(name) + len(value) + len(": \r\n") for name, value in scope["headers"])
+                > self.header_bytes
+            ):
                 raise RefusedError(431, f"the headers are larger than {self.header_bytes:,} bytes")
             head = Head.of(scope)
             _check_sender(head, self.policy)
@@ -121,12 +125,6 @@ class Guard:
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in given]
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
         await send({"type": "http.response.body", "body": reply.body})
-
-
-def _size(scope: Scope) -> int:
-    """About how many bytes a request has before its body."""
-    address = len(scope["path"]) + len(scope["query_string"])
-    return address + sum(len(name) + len(value) + len(": \r\n") for name, value in scope["headers"])
 
 
 def _check_sender(head: Head, policy: Policy) -> None:

@@ -24,10 +24,7 @@ _FAILURES = (duckdb.Error, ArithmeticError, MemoryError, OSError, RuntimeError, 
 
 @frozen
 class Answer:
-    """Names and DuckDB types of the columns, and the rows, fetched on demand.
-
-    Read one of `rows`, `batches()` and `table()`, once, before the session runs the next statement.
-    """
+    """Columns, DuckDB types and rows: read `rows`, `batches()` or `table()` once, before the next statement."""
 
     columns: tuple[str, ...]
     types: tuple[str, ...]

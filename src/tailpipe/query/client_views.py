@@ -62,10 +62,7 @@ def live_statements(
     *,
     now: datetime,
 ) -> list[str]:
-    """Views over the current files of the hive; a table without files has no rows until it is collected.
-
-    `hives` are those of partitions that are on another disk.
-    """
+    """Views over what the hive holds at each query; `hives` are those of partitions on another disk."""
     blocks = list(schemas)
     statements = _schemas(blocks)
     for view in views:

@@ -176,10 +176,7 @@ def _join_path(node: Expr) -> None:
 
 
 def spark_path(text: str) -> str | None:
-    """The path for Spark of one that DuckDB reads: a key, or steps behind a `$`; None if there is none.
-
-    There is none for paths that count from the end of a list, that give many values, or that begin with `/`.
-    """
+    """A path of DuckDB for Spark; None for ends of lists, many values, and paths that begin with `/`."""
     if text in ("", "$"):
         return "$"
     if text.startswith("/"):

@@ -34,10 +34,7 @@ def connect_locked(
     has_inet: bool = False,
     is_unsafe: bool = False,
 ) -> duckdb.DuckDBPyConnection:
-    """The connection, with these schemas, which may read `readable` alone and the places that `allow` prepares it for.
-
-    An unsafe one is not locked.
-    """
+    """A connection that reads `readable` alone, and what `allow` prepares it for; an unsafe one is not locked."""
     memory = engine_memory()
     limits = {} if memory is None else {"memory_limit": f"{memory} B"}
     connection = duckdb.connect(":memory:", config={**_CONFIG, **limits})

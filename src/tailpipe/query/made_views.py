@@ -26,10 +26,7 @@ class MadeViews:
         explain: Callable[[Exception], BaseException],
         is_about_known: bool,
     ) -> None:
-        """Make these views; `paths` are those of files that are not all on this disk.
-
-        A mistake in the condition of a view is an error of its schema, not of the statement.
-        """
+        """Make these views; `paths` are those of files that are not all on this disk."""
         for view, files in needed:
             address, made = view.address, (files, is_about_known or bool(view.conditions))
             if self._made.get(address) == made and address not in paths:
@@ -40,7 +37,7 @@ class MadeViews:
                 connection.execute(view.over_paths(places, is_plain=is_plain))
             except (duckdb.BinderException, duckdb.CatalogException) as error:
                 if not (view.conditions and view.schema in self._shown.own_schemas):
-                    raise
+                    raise  # else it is a mistake of the schema, not of the statement
                 failure = explain(error)
                 hint = getattr(failure, "hint", "") or "see where with: tailpipe config check --sql"
                 raise UsageError(f'the where of schema "{view.schema}" cannot be used: {failure}', hint=hint) from error

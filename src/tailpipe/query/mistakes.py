@@ -49,8 +49,9 @@ def explain_failure(
 ) -> TailpipeError | KeyboardInterrupt:
     """The failure of a statement as people read it; `schema` is the one of names without one."""
     text = str(error)
-    if _is_interrupt(error):
-        return KeyboardInterrupt()
+    is_stopped = isinstance(error, RuntimeError) and "interrupted" in text
+    if is_stopped or isinstance(error, duckdb.InterruptException) or text.endswith("INTERRUPT Error: Interrupted!"):
+        return KeyboardInterrupt()  # so DuckDB reports it, or pyarrow while it reads batches of DuckDB's
     if isinstance(error, RecursionError):
         return QueryError("the statement is nested too deeply", hint="write it with fewer levels")
     if isinstance(error, OverflowError):  # an interval of more days than Python counts
@@ -121,14 +122,6 @@ def _about_alias(text: str, sql: str, place: Place | None) -> str:
         except duckdb.Error:
             return ""
     return f'"{near[1]}" is a keyword; as an alias it needs AS: AS {near[1]}'
-
-
-def _is_interrupt(error: Exception) -> bool:
-    """Whether the statement was interrupted, as DuckDB reports it, or pyarrow while it reads DuckDB's batches."""
-    if isinstance(error, duckdb.InterruptException):
-        return True
-    text = str(error)
-    return (isinstance(error, RuntimeError) and "interrupted" in text) or text.endswith("INTERRUPT Error: Interrupted!")
 
 
 def _mistake(noun: str, name: str, known: Sequence[str], place: Place | None) -> QueryError:
@@ -207,10 +200,7 @@ def _corrected(text: str, lines: Sequence[str], number: int, column: int) -> tup
 
 
 def _reached(line: str, columns: int) -> int:
-    """The number of characters before a caret, which DuckDB places by their width on a terminal.
-
-    It counts nothing for a tab, and joined emoji as one.
-    """
+    """The characters before a caret that DuckDB places by width: a tab counts as none, joined emoji as one."""
     is_joined = False
     for count, character in enumerate(line):
         taken = 0 if is_joined or not character.isprintable() else width(character)

@@ -24,16 +24,13 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @frozen
 class Narrowing:
-    """What of the tables is shown; empty means all of it.
-
-    A partition is meant by its name or by `table.name`, an
-    index by its value, both with wildcards. `schema` is the one that names without a schema are looked up in.
-    """
+    """The part of the tables that is shown; partitions (by name or `table.name`) and indexes may have wildcards."""
 
     window: Window = EVER
     partitions: tuple[str, ...] = ()
     indexes: tuple[str, ...] = ()
     schema: str | None = None
+    """Where names without a schema are looked up."""
 
     def __post_init__(self) -> None:
         if self.window.start == self.window.end:

@@ -49,10 +49,7 @@ class Needle:
         return cls(wanted, tuple(spellings), address.version)
 
     def conditions(self, columns: Mapping[str, str], *, in_common: bool = False) -> dict[str, str]:
-        """A condition for each column that may hold it, given with its DuckDB type.
-
-        `in_common` leaves out the columns of the table's own.
-        """
+        """A condition for each column that may hold it, by DuckDB type; `in_common` skips the table's own columns."""
         found = {name: test for name, kind in columns.items() if (test := self._common(name, kind))}
         if not in_common and not self.network:
             own = {name: self._own(name, kind) for name, kind in columns.items() if not name.startswith("tp_")}

@@ -131,10 +131,7 @@ class SparkQueries:
         self._spark.sparkContext.cancelAllJobs()
 
     def _register(self, view: View, files: tuple[LiveFile, ...], name: str) -> None:
-        """Have Spark read the files that a statement needs; those in a store alone are brought here first.
-
-        On a cluster its hosts read them from the store.
-        """
+        """Have Spark read the files that a statement needs: from this disk, or on a cluster from the store."""
         if self._registered.get(view.address) != files:
             paths, depots = self._remote(files) if self._remote else (self._session.local(view, files), None)
             frame = _frame(self._spark, view, files, paths, self._session.shown.snapshot.columns, depots)
@@ -142,6 +139,7 @@ class SparkQueries:
             self._registered[view.address] = files
 
     def _done(self, translated: Translated, views: Mapping[str, str], work: Callable[[DataFrame], T]) -> T:
+        from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
         spark = self._spark
@@ -164,17 +162,12 @@ class SparkQueries:
             message = translated.in_own_words(first_line(error))
             hint = f"it was translated to: {translated.in_own_words(translated.sql)}"
             raise SparkError(f"Spark rejected the statement: {message}", hint=hint) from error
-        except TailpipeError:
-            raise
-        except Exception as error:
+        except (Py4JError, ArithmeticError, OSError, RuntimeError, ValueError) as error:
             raise (self.limit.error() if self.limit.is_over else told(error)) from error
 
 
 def _in_thread(work: Callable[[], T], limit: TimeLimit) -> T:
-    """What the work gives, done in another thread: while rows are awaited, Python would not hear Ctrl-C.
-
-    The thread is left alone then, and ends with Spark.
-    """
+    """Work in another thread, because Python handles no Ctrl-C while rows are awaited; an orphan ends with Spark."""
     from threading import Thread
 
     given: list[T | BaseException] = []
@@ -199,10 +192,7 @@ def _in_thread(work: Callable[[], T], limit: TimeLimit) -> T:
 
 @contextmanager
 def queries(engine: SparkEngine, session: Session, address: Callable[[LiveFile], str]) -> Iterator[SparkQueries]:
-    """Queries over what a session shows; both are closed at the end. Spark is started by the first query.
-
-    `address` names the object of a file, for the hosts of a cluster.
-    """
+    """Queries on Spark; session and engine are closed at the end. `address` names a file for hosts of a cluster."""
 
     def read_there(files: Sequence[LiveFile]) -> tuple[list[str], Depots]:
         paths = [address(file) for file in files]

@@ -93,8 +93,7 @@ class Pruner:
         kept: set[LiveFile] = set()
         for view in views:
             own = [file for file in files if file.table == view.name]
-            for filters in scans[view.address]:
-                kept.update(self._left(own, filters, columns))
+            kept.update(file for filters in scans[view.address] for file in self._left(own, filters, columns))
         return [file for file in files if file in kept]
 
     def read_tables(
@@ -153,9 +152,7 @@ class Pruner:
         return scans
 
     def _needed(self, view: View, scans: Sequence[Sequence[str]]) -> tuple[LiveFile, ...]:
-        needed: set[LiveFile] = set()
-        for filters in scans:
-            needed.update(self._left(view.files, filters))
+        needed = {file for filters in scans for file in self._left(view.files, filters)}
         # One of each set of columns stays, so that columns and types are those of the whole view.
         first = {file.columns_id: file for file in reversed(view.files) if file.is_here}
         missing = first.keys() - {file.columns_id for file in needed}

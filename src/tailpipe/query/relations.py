@@ -20,10 +20,7 @@ _TABLE_PARTS = frozenset({"this", "db", "catalog", "alias", "joins", "laterals",
 
 
 def rename_relations(statement: Expr, tables: Mapping[Address, str], *, default: str, prefix: str) -> dict[str, str]:
-    """Rename tables as `tables` gives, and CTEs with the prefix; what each new name was called before.
-
-    `tables` are the readable ones, by schema and name in lower case; `default` is the schema without a name.
-    """
+    """Rename readable `tables` (schema and name in lower case) and CTEs; the former name of each new one."""
     ctes = {id(cte): f"{prefix}_{number}" for number, cte in enumerate(statement.find_all(exp.CTE))}
     found = [(table, _cte_in_scope(table)) for table in statement.find_all(exp.Table)]  # before any name changes
     names = {ctes[id(cte)]: cte.alias for cte in statement.find_all(exp.CTE)}

@@ -134,8 +134,7 @@ class Session:
     def describe(self, sql: str, params: Params | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Names and types of the columns that a query would give; it is not run."""
         described = list(self.run(f"DESCRIBE {sql}", params).rows)
-        names, types = (tuple(str(row[place]) for row in described) for place in (0, 1))
-        return names, types
+        return tuple(str(row[0]) for row in described), tuple(str(row[1]) for row in described)
 
     def starred(self, sql: str, columns: Sequence[str]) -> Starred:
         """The columns of an answer that come from a star, or from a FROM without SELECT."""
@@ -146,8 +145,7 @@ class Session:
 
     def _described(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         described = self._connection.description or []
-        names, types = (tuple(str(column[place]) for column in described) for place in (0, 1))
-        return names, types
+        return tuple(str(column[0]) for column in described), tuple(str(column[1]) for column in described)
 
     def interrupt(self) -> None:
         """End the statement that runs in another thread; `KeyboardInterrupt` is raised there."""

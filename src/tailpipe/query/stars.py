@@ -44,10 +44,7 @@ def starred_columns(
 
 
 def selected_names(connection: duckdb.DuckDBPyConnection, sql: str) -> frozenset[str] | None:
-    """All names in the select lists of a statement, in lower case.
-
-    None if it has no list to look at, as DESCRIBE, or chooses columns by a pattern.
-    """
+    """All names in the select lists in lower case; None without a list, as in DESCRIBE, or with a pattern."""
     ((serialized,),) = connection.cursor().execute(f"SELECT json_serialize_sql({literal(sql)})").fetchall()
     tree = json.loads(serialized)
     if tree["error"]:

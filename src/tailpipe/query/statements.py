@@ -80,10 +80,7 @@ def describes_columns(sql: str) -> bool:
 
 
 def readable(connection: duckdb.DuckDBPyConnection, sql: str) -> list[duckdb.Statement]:
-    """The one statement in the text, or its parts; whatever could change something is refused.
-
-    The connection must be the locked one: to take some statements apart, DuckDB reads files.
-    """
+    """The one reading statement, or its parts. To split some, DuckDB reads files: the connection must be locked."""
     for name in called(sql):
         if is_refused(name):
             raise UsageError(f'a query is read-only, and the function "{name}" may do more', hint=_OPEN)

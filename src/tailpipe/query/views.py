@@ -86,10 +86,7 @@ class View:
         )
 
     def over_paths(self, paths: Sequence[str], *, is_plain: bool = False) -> str:
-        """The statement that makes it over some of its files, with the columns and types of all.
-
-        A plain one takes no values from directories: of thousands of files, that takes longer than the rest.
-        """
+        """The statement that makes it over some files; a plain one skips their directories, slow by the thousand."""
         options = self.options.replace(_HIVE, _PLAIN) if is_plain else self.options
         return self.reading(f"[{', '.join(map(literal, paths))}]", options) if paths else self.outline
 
@@ -113,11 +110,7 @@ def table_views(
     narrowing: Narrowing | None = None,
     only: Collection[str] | None = None,
 ) -> list[View]:
-    """One view for each table that is declared or that holds something, or for some of these only, by name.
-
-    A table that was never collected has its declared columns and no rows. One that is no longer declared is shown as
-    its files have it.
-    """
+    """One view for each declared or held table, or for some by name; undeclared ones have their stored columns."""
     held: dict[str, list[LiveFile]] = {}
     for file in snapshot.files:
         held.setdefault(file.table, []).append(file)
@@ -182,10 +175,7 @@ def _have_values_in_paths(files: Sequence[LiveFile]) -> bool:
 
 
 def _columns(table: Table | None, sets: Iterable[Mapping[str, str]]) -> list[tuple[str, str | None, ColumnType | None]]:
-    """The names of the columns with their stored and their declared types.
-
-    The table's own columns come first, as they are declared, then those that were found, then the common ones.
-    """
+    """The columns with stored and declared types: own ones as declared, then those found, then the common ones."""
     stored: dict[str, str] = {}
     for columns in sets:
         for name, kind in columns.items():  # the newest type; text is JSON only if it is that in all files

@@ -45,10 +45,7 @@ def write_exact(
     separator: str = ",",
     null: str = "",
 ) -> int:
-    """Write all rows, or up to a limit, in one of `FORMATS`; how many there were.
-
-    `interrupt` ends the statement, when nobody wants the rest of its rows.
-    """
+    """Write rows in one of `FORMATS`; how many there were. `interrupt` ends a statement whose rows are not needed."""
     fetched = _fetched_ahead(answer.batches(ROWS_AT_ONCE), interrupt)
     with Exact(answer.columns, answer.types) as exact, closing(fetched):
         batches = _first(fetched, limit)

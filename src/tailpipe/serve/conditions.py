@@ -39,10 +39,7 @@ class Condition:
 
 
 def condition_of(term: Term, columns: Mapping[str, str], text: str) -> Condition:
-    """The condition of a search on a table with these columns and DuckDB types; `text` is for the place of a mistake.
-
-    A field that the table lacks is met by no row: among all tables, others have it.
-    """
+    """The condition of a search on a table with these columns; a field that it lacks is met by no row."""
     wanted = list(_matches(term))
     has_fields = not wanted or any(find_field(one.path, columns) for one in wanted)
     if term == And(()):

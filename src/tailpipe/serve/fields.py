@@ -45,10 +45,7 @@ def spelt(name: str) -> str:
 
 
 def find_field(path: tuple[str, ...], columns: Mapping[str, str]) -> Field | None:
-    """The field of that path, whatever the case of its names; None if the table has none.
-
-    Columns are found first, so that a column with a dot in its name needs no quotes.
-    """
+    """The field of a path in any case; columns first, so that one with a dot in its name needs no quotes."""
     whole = ".".join(path)
     by_lower = {name.lower(): name for name in columns}
     if (name := by_lower.get(whole.lower())) is not None:

@@ -134,10 +134,7 @@ class Pool:
         return self._turns.waiting + self._sql_turns.waiting
 
     async def run(self, gone: Gone, request: Request, seconds: float | None = None) -> bytes:
-        """The answer to a request; if the client leaves, `LeftError`, and the statement ends.
-
-        All statements of the request together have the time of one.
-        """
+        """The answer to a request, whose statements share one time limit; `LeftError` if the client leaves."""
         async with self._turn(gone, request):
             held = _Held()
             future = self._submit(held, request, seconds or self._limits.seconds, lambda _: None)

@@ -9,6 +9,7 @@ import ssl
 import threading
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from tailpipe.errors import TailpipeError, UsageError
@@ -101,12 +102,10 @@ def serve(home: Home, listening: Listening, show: Callable[[str], None], say: Ca
 
 def _open(address: str) -> None:
     """Open a browser, if this machine has one with windows: one in this terminal would take it over."""
-    try:
+    with suppress(webbrowser.Error):
         browser = webbrowser.get()
         if type(browser) is not webbrowser.GenericBrowser:
             browser.open(address)
-    except webbrowser.Error:
-        return
 
 
 async def _serve(

@@ -52,23 +52,21 @@ class Streaming(Response):
 
         try:
             async with self._pool.stream(left, self._request, self._seconds) as parts:
-                while (part := await _next(parts, leaving)) is not None:
+                headers = [(name, value) for name, value in self.raw_headers if name != b"content-length"]
+                while True:
+                    part = await _next(parts, leaving)
                     if not is_begun:
-                        await send({"type": "http.response.start", "status": 200, "headers": self._own_headers()})
+                        await send({"type": "http.response.start", "status": 200, "headers": headers})
                         is_begun = True
-                    await send({"type": "http.response.body", "body": part, "more_body": True})
-                if not is_begun:
-                    await send({"type": "http.response.start", "status": 200, "headers": self._own_headers()})
-                await send({"type": "http.response.body", "body": b""})
+                    await send({"type": "http.response.body", "body": part or b"", "more_body": part is not None})
+                    if part is None:
+                        return
         except LeftError:
             return
         except Exception as failure:  # noqa: BLE001 - every failure is an answer
             await self._fail(failure, scope, receive, send, is_begun=is_begun)
         finally:
             leaving.cancel()
-
-    def _own_headers(self) -> list[tuple[bytes, bytes]]:
-        return [(name, value) for name, value in self.raw_headers if name != b"content-length"]
 
     async def _fail(self, failure: Exception, scope: Scope, receive: Receive, send: Send, *, is_begun: bool) -> None:
         status, body = self._problems.of(failure)

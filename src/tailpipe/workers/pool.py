@@ -127,7 +127,13 @@ class Worker:
                 send(self._channel, REQUEST, data)
             kind, answer = self._received(seconds)
             while kind == PART:
-                self._give(give, answer)
+                try:
+                    give(answer)
+                except BaseException:  # the request ends here
+                    with suppress(EOFError, OSError):
+                        while self._received(-_LATE_SECONDS)[0] == PART:
+                            pass
+                    raise
                 kind, answer = self._received(seconds)
         except (EOFError, OSError):
             raise self._death(request.statement, seconds) from None
@@ -140,21 +146,8 @@ class Worker:
             raise self._ended(seconds)
         return answer
 
-    def _give(self, give: Callable[[bytes], None], part: bytes) -> None:
-        """Give a part; if the receiver fails, the request ends here."""
-        try:
-            give(part)
-        except BaseException:
-            with suppress(EOFError, OSError):
-                while self._received(-_LATE_SECONDS)[0] == PART:
-                    pass
-            raise
-
     def _received(self, seconds: float) -> tuple[bytes, bytes]:
-        """The next message; a request that sends nothing for too long is cancelled.
-
-        The time in which others take its parts does not count.
-        """
+        """The next message; a request that sends nothing for too long is cancelled, but slow receivers do not count."""
         until = time.monotonic() + seconds + _LATE_SECONDS
         while not _is_readable(self._channel, max(_AGAIN_SECONDS, until - time.monotonic())):
             self._is_late = True
