@@ -56,11 +56,7 @@ def _loop(state: State, version: str) -> Iterable[str]:
 
 def _runs(state: State) -> Iterable[str]:
     known = [({"partition": name}, one) for name, one in state.partitions.items()]
-    rows = [
-        ({**labels, "outcome": outcome}, getattr(one.accounts, outcome))
-        for labels, one in known
-        for outcome in _OUTCOMES
-    ]
+    rows = [({**of, "outcome": name}, getattr(one.accounts, name)) for of, one in known for name in _OUTCOMES]
     yield _family("rows_total", "counter", "Rows read, by outcome.", rows)
     yield _family("bytes_total", "counter", "Bytes read from the sources.", [(of, one.bytes) for of, one in known])
     yield _family("artifacts_total", "counter", "Artifacts collected.", [(of, one.artifacts) for of, one in known])

@@ -142,11 +142,8 @@ class Schedule:
 
     def find_stuck(self, now: float) -> list[Turn]:
         """The jobs that have become stuck since the last time."""
-        found = [
-            turn
-            for turn in self.turns
-            if turn.begun is not None and not turn.is_stuck and now - turn.begun >= self.paces.stuck
-        ]
+        running = [(turn, turn.begun) for turn in self.turns if turn.begun is not None and not turn.is_stuck]
+        found = [turn for turn, begun in running if now - begun >= self.paces.stuck]
         for turn in found:
             turn.is_stuck = True
         return found

@@ -143,9 +143,8 @@ class StatusServer:
             self._server = _Server(address, self.answer)
         except OSError as problem:
             reason = (problem.strerror or str(problem)).lower()
-            raise UsageError(
-                f"cannot listen on {address[0]}:{address[1]}: {reason}", hint="choose another --status-address"
-            ) from problem
+            message = f"cannot listen on {address[0]}:{address[1]}: {reason}"
+            raise UsageError(message, hint="choose another --status-address") from problem
         self._thread = threading.Thread(
             target=self._server.serve_forever,
             kwargs={"poll_interval": poll_seconds},

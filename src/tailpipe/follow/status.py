@@ -72,9 +72,8 @@ class Status:
         """Show these partitions; what is known of them stays."""
         with self._lock:
             known = self.state.partitions
-            self.state = replace(
-                self.state, partitions={name: known.get(name, PartitionStatus()) for name in partitions}
-            )
+            chosen = {name: known.get(name, PartitionStatus()) for name in partitions}
+            self.state = replace(self.state, partitions=chosen)
 
     def change(self, partition: str, **changes: object) -> None:
         """Change facts of a partition that is shown."""

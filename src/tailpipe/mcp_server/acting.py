@@ -9,13 +9,11 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.mcp_server.limits import Limits, Rows, joined
-
-if TYPE_CHECKING:
-    from tailpipe.mcp_server.work import Stop
+from tailpipe.mcp_server.work import Stop
 
 _TALK = 4_000
 """Characters of messages in an answer."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tailpipe.errors import TailpipeError
 from tailpipe.mcp_server.limits import Limits, Rows, answer, joined
+from tailpipe.mcp_server.reading import ToolContext
 from tailpipe.model.window import window_between
 from tailpipe.query.json_values import columns_of, parsed_json, plain
 from tailpipe.query.narrowing import Narrowing
-
-if TYPE_CHECKING:
-    from tailpipe.mcp_server.reading import ToolContext
-    from tailpipe.query.search import Found
+from tailpipe.query.needle import Needle
+from tailpipe.query.search import Found, searched_views
+from tailpipe.query.search import search as search_tables
 
 _SINCE = "T-30d"
 
@@ -44,9 +44,8 @@ def query(
         if shown.truncated:
             raise TailpipeError("the answer has too many columns", hint="name those that you need")
         rows.size = shown.size
-        rows.take(
-            [parsed_json(value, kind) for value, kind in zip(row, found.types, strict=True)] for row in found.rows
-        )
+        types = found.types
+        rows.take([parsed_json(value, kind) for value, kind in zip(row, types, strict=True)] for row in found.rows)
     return answer(rows, columns=columns)
 
 
@@ -54,16 +53,13 @@ def search(
     context: ToolContext, text: str, tables: Sequence[str], start: str | None, end: str | None, limit: int | None
 ) -> dict[str, Any]:
     """In which tables and columns a text is, and the newest rows; if the time is over, what was found until then."""
-    from tailpipe.query.needle import Needle
-    from tailpipe.query.search import search, searched_views
-
     needle, most = Needle.parse(text), context.limits.rows_for(limit, usual=20)
     found: list[Found] = []
     truncated: list[str] = []
     with context.session(narrowed(start or _SINCE, end)) as session:
         views = searched_views(session, tables)
         try:
-            for one in search(session, views, needle, newest=most):
+            for one in search_tables(session, views, needle, newest=most):
                 found.append(one)
                 if context.stop.is_wanted:
                     break

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tailpipe.errors import UsageError
 from tailpipe.mcp_server.answers import narrowed
 from tailpipe.mcp_server.limits import Rows, answer, joined
-from tailpipe.model.detection import HIT_TABLE, SEVERITIES
+from tailpipe.mcp_server.reading import ToolContext
+from tailpipe.model.detection import HIT_TABLE, SEVERITIES, Detection
+from tailpipe.query.answer import Answer
 from tailpipe.query.json_values import parsed_json, plain
+from tailpipe.query.session import Session
 from tailpipe.sql.quoting import literal, quoted
-
-if TYPE_CHECKING:
-    from tailpipe.mcp_server.reading import ToolContext
-    from tailpipe.model.detection import Detection
-    from tailpipe.query.answer import Answer
-    from tailpipe.query.session import Session
 
 _RULE = ("where", "sql", "group_by", "threshold", "distinct", "steps", "within", "first_seen", "suppress")
 
@@ -60,11 +57,11 @@ def hits(
 
 
 def _hits(session: Session, rest: str) -> Iterator[dict[str, Any]]:
-    found = session.run(
-        "SELECT tp_id AS hit, tp_timestamp AS time, detection, title, severity, mitre, hit_table, hit_partition,"
-        f" hit_tp_id, group_key, first_at, last_at, row_count, event FROM {HIT_TABLE} {rest}"
+    columns = (
+        "tp_id AS hit, tp_timestamp AS time, detection, title, severity, mitre, hit_table, hit_partition,"
+        " hit_tp_id, group_key, first_at, last_at, row_count, event"
     )
-    yield from _records(found)
+    return _records(session.run(f"SELECT {columns} FROM {HIT_TABLE} {rest}"))
 
 
 def _records(found: Answer) -> Iterator[dict[str, Any]]:

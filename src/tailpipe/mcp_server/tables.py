@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tailpipe.catalog.read import PartitionTotals
 from tailpipe.errors import UsageError
+from tailpipe.home.home import Home
 from tailpipe.mcp_server.limits import Rows, answer, joined
+from tailpipe.mcp_server.reading import ToolContext
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.table import COMMON_COLUMNS
 from tailpipe.operations.facts import table_names
 from tailpipe.query.json_values import parsed_json, plain
+from tailpipe.query.session import Session
 from tailpipe.sql.quoting import literal, quoted
-
-if TYPE_CHECKING:
-    from tailpipe.catalog.read import PartitionTotals
-    from tailpipe.home.home import Home
-    from tailpipe.mcp_server.reading import ToolContext
-    from tailpipe.query.session import Session
 
 _EXAMPLES = 2
 _SAMPLE = 50_000
@@ -31,9 +29,8 @@ _COUNTED = ("VARCHAR", "BOOLEAN", "INTEGER", "BIGINT", "SMALLINT", "TINYINT", "U
 def list_tables(context: ToolContext, pattern: str, include_empty: bool) -> dict[str, Any]:
     """The tables with data, or all declared ones."""
     held = _held(context.home)
-    names = [
-        name for name in (table_names(context.home) if include_empty else sorted(held)) if fnmatchcase(name, pattern)
-    ]
+    known = table_names(context.home) if include_empty else sorted(held)
+    names = [name for name in known if fnmatchcase(name, pattern)]
     rows = []
     for name in names:
         table = context.home.tables.get(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -11,12 +11,10 @@ import anyio
 import anyio.to_thread
 
 from tailpipe.errors import TailpipeError, TimeLimitError, UsageError
+from tailpipe.workers.pool import Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tailpipe.mcp_server.reading import Reading
-    from tailpipe.workers.pool import Workers
 
 T = TypeVar("T")
 _AGAIN_SECONDS = 0.1

@@ -76,9 +76,8 @@ def _is_plain(node: Expr) -> bool:
     if isinstance(node, exp.Literal):
         return _NUMBER.fullmatch(node.name) is not None
     if isinstance(node, exp.DataType):
-        return (
-            isinstance(node.this, exp.DataType.Type) and not node.is_type("userdefined") and not node.args.get("kind")
-        )
+        is_known = isinstance(node.this, exp.DataType.Type) and not node.is_type("userdefined")
+        return is_known and not node.args.get("kind")
     return all(_PLAIN.fullmatch(value) for value in node.args.values() if isinstance(value, str) and value)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.config.config import Config
@@ -13,9 +12,7 @@ from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
 from tailpipe.query.statements import is_refused
 from tailpipe.query.views import shows, table_views
-
-if TYPE_CHECKING:
-    from tailpipe.sql.duck import duckdb
+from tailpipe.sql.duck import duckdb
 
 
 def check_schemas(config: Config, tables: Mapping[str, Table]) -> Iterator[Diagnostic]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from fnmatch import translate
+from glob import escape
 from pathlib import Path
 from types import MappingProxyType
 
@@ -84,15 +85,10 @@ def _live(view: View, hives: Sequence[Path], conditions: Iterable[str]) -> str:
     if not view.files:
         return view.outline
     table = partition_segment(f"{view.name}.x").partition("/")[0]
-    globs = [literal(f"{_escaped(str(hive))}/{table}/**/*.parquet") for hive in hives]
+    globs = [literal(f"{escape(str(hive))}/{table}/**/*.parquet") for hive in hives]
     paths = globs[0] if len(globs) == 1 else f"[{', '.join(globs)}]"
     options = "hive_partitioning = false, union_by_name = true"
     return replace(view, conditions=tuple(conditions)).reading(paths, options)
-
-
-def _escaped(path: str) -> str:
-    """A directory as a glob that means it alone."""
-    return "".join(f"[{character}]" if character in "*?[" else character for character in path)
 
 
 def _conditions(narrowing: Narrowing) -> Iterator[str]:
@@ -102,9 +98,8 @@ def _conditions(narrowing: Narrowing) -> Iterator[str]:
         yield f"tp_timestamp < {moment(narrowing.window.end)}"
     if narrowing.partitions:
         address = "tp_table || '.' || tp_partition"
-        yield " OR ".join(
-            _matching(address if "." in pattern else "tp_partition", pattern) for pattern in narrowing.partitions
-        )
+        columns = ((address if "." in one else "tp_partition", one) for one in narrowing.partitions)
+        yield " OR ".join(_matching(column, one) for column, one in columns)
     if narrowing.indexes:
         yield " OR ".join(_matching("tp_index", pattern) for pattern in narrowing.indexes)
 

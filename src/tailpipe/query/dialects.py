@@ -268,9 +268,8 @@ class _Kinds:
             if len(self._aliases.get(name, ())) + (name in self._types) > 1:
                 raise refused(f'AT TIME ZONE of "{node.name}", which has two meanings,', "give it another name")
             return self._of_alias(name, self.is_zoned)
-        return isinstance(node, exp.CurrentTimestamp) or (
-            isinstance(node, exp.Cast) and "TZ" in node.args["to"].this.name
-        )
+        is_cast = isinstance(node, exp.Cast) and "TZ" in node.args["to"].this.name
+        return is_cast or isinstance(node, exp.CurrentTimestamp)
 
     def _of_alias(self, name: str, test: Callable[[Expr], bool]) -> bool:
         if name not in self._aliases or name in self._open:

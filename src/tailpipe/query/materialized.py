@@ -120,33 +120,24 @@ def _over_copy(view: View, path: str, size: int, window: Window) -> View:
     )
     copy = LiveFile(path, f"{view.name}.", "", None, date.min, view.rows, size, None, None, 0)
     condition = Narrowing(window).condition([copy])
-    return replace(
-        view,
-        files=(copy,),
-        selected=selected,
-        options="hive_partitioning = false",
-        conditions=(condition,) if condition else (),
-        sets={},
-    )
+    conditions = (condition,) if condition else ()
+    options = "hive_partitioning = false"
+    return replace(view, files=(copy,), selected=selected, options=options, conditions=conditions, sets={})
 
 
 def _write(view: View, schema: Schema, place: Path, paths: Sequence[str]) -> None:
     """Write the rows to a draft, sync it, and rename it in one step."""
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = place.with_name(f"{place.name}.{os.urandom(4).hex()}.writing")
-    columns = ", ".join(
-        f"CAST({quoted(name)} AS {stored_type(kind)}) AS {quoted(name)}" for name, kind in view.columns.items()
-    )
+    casts = (f"CAST({quoted(name)} AS {stored_type(kind)}) AS {quoted(name)}" for name, kind in view.columns.items())
     try:
         with blank() as connection:
             refuse_broken(connection, schema)
             load_for(connection, [schema.where])
             connection.execute(f"CREATE SCHEMA {quoted(view.schema)}")
             connection.execute(view.over_paths(paths, is_plain=not view.has_all_here(view.files)))
-            connection.execute(
-                f"COPY (SELECT {columns} FROM {view.full_name})"
-                f" TO {literal(str(draft))} (FORMAT parquet, COMPRESSION zstd)"
-            )
+            rows = f"SELECT {', '.join(casts)} FROM {view.full_name}"
+            connection.execute(f"COPY ({rows}) TO {literal(str(draft))} (FORMAT parquet, COMPRESSION zstd)")
         draft.chmod(0o400)
         for path in (draft, place.parent):
             handle = os.open(path, os.O_RDONLY)

@@ -41,9 +41,9 @@ def ocsf_outlines() -> list[str]:
 
 def ocsf_shapes() -> tuple[TableShape, ...]:
     """The views with their columns."""
+    columns = {one.name: one.columns.items() for one in CLASSES.values()}
     return tuple(
-        TableShape(OCSF, one.name, tuple(ColumnShape(name, kind) for name, kind in one.columns.items()), None)
-        for one in CLASSES.values()
+        TableShape(OCSF, name, tuple(ColumnShape(*one) for one in some), None) for name, some in columns.items()
     )
 
 

@@ -98,14 +98,8 @@ class SparkQueries:
         columns, types = self._session.describe(sql, params)
         views = {view.address: view for view in self._session.views}
         names = {address: f"view_{self._token}_{number}" for number, address in enumerate(views)}
-        translated = to_spark(
-            sql,
-            names,
-            default=self._session.schema,
-            prefix=f"cte_{self._token}",
-            types=self._types(sql),
-            params=params or {},
-        )
+        default, prefix = self._session.schema, f"cte_{self._token}"
+        translated = to_spark(sql, names, default=default, prefix=prefix, types=self._types(sql), params=params)
         for view, files in self._session.shown.needed(sql, params):
             if (name := names[view.address]) in translated.names:
                 self._register(view, files, name)
@@ -119,12 +113,8 @@ class SparkQueries:
         """The types of the columns of the tables that are named; of two with one name, that with the broken numbers."""
         used = words(sql)
         named = [view for view in self._session.views if view.name.lower() in used]
-        kinds = sorted(
-            (kind.startswith(("DOUBLE", "FLOAT", "DECIMAL")), name.lower(), kind)
-            for view in named
-            for name, kind in view.columns.items()
-        )
-        return {name: kind for _, name, kind in kinds}
+        kinds = [(name.lower(), kind) for view in named for name, kind in view.columns.items()]
+        return dict(sorted(kinds, key=lambda one: (one[1].startswith(("DOUBLE", "FLOAT", "DECIMAL")), *one)))
 
     def interrupt(self) -> None:
         """End what Spark is doing."""

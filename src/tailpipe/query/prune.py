@@ -56,9 +56,8 @@ class Pruner:
     """Plans statements over empty tables with the columns of the views."""
 
     def __init__(self, inet: str = "") -> None:
-        self._connection = duckdb.connect(
-            ":memory:", config=_CONFIG if not inet else {**_CONFIG, "enable_external_access": "true"}
-        )
+        config = {**_CONFIG, "enable_external_access": "true"} if inet else _CONFIG
+        self._connection = duckdb.connect(":memory:", config=config)
         if inet:
             self._connection.execute(inet)
             self._connection.execute("SET enable_external_access = false")

@@ -76,9 +76,8 @@ def _searched(session: Session, view: View, needle: Needle, newest: int, in_comm
     either = " OR ".join(f"c{n}" for n in range(len(conditions)))
     counts = ", ".join(f"count(*) FILTER (c{n})" for n in range(len(conditions)))
     times = f"min(tp_timestamp), max(tp_timestamp), list_min(max(tp_timestamp, {max(newest, 1)}))"
-    summary = (
-        f"SELECT count(*), {times}, {counts} FROM (SELECT tp_timestamp, {tests} FROM {view.full_name}) WHERE {either}"
-    )
+    tested = f"SELECT tp_timestamp, {tests} FROM {view.full_name}"
+    summary = f"SELECT count(*), {times}, {counts} FROM ({tested}) WHERE {either}"
     ((rows, first, last, since, *each),) = session.run(summary).rows
     if not rows:
         return Found(view.name)

@@ -36,9 +36,7 @@ if TYPE_CHECKING:
     from tailpipe.query.shapes import Content, TableShape
     from tailpipe.stores.fetch import Reader
 
-_NAMES_TABLES = frozenset(
-    ["from", "join", "table", "describe", "desc", "show", "summarize", "pivot", "unpivot", "into"]
-)
+_NAMES_TABLES = {"from", "join", "table", "describe", "desc", "show", "summarize", "pivot", "unpivot", "into"}
 """Words before the name of a table: a statement with none of them needs no table to be loaded."""
 _LISTS_TABLES = ("show", "duckdb_", "information_schema", "pg_", "pragma_", "sqlite_")
 """Beginnings of the words that list tables without naming them."""

@@ -144,11 +144,8 @@ class Shown:
                 for one in files
                 if first <= one.tp_date <= last
             ]
-        return [
-            Piece(name, *facts)
-            for name in self._partitions([table])
-            for facts in self.snapshot.days_of(name, first, last)
-        ]
+        names, snapshot = self._partitions([table]), self.snapshot
+        return [Piece(name, *facts) for name in names for facts in snapshot.days_of(name, first, last)]
 
     def newest_date(self, table: str) -> date | None:
         """The newest date that a table has rows of."""

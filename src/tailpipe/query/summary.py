@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from tailpipe.catalog.snapshot import LiveFile
 from tailpipe.query.shapes import ColumnShape, TableShape
 from tailpipe.query.views import CATALOG
+from tailpipe.sql.duck import duckdb
 from tailpipe.sql.quoting import literal, quoted
 
 if TYPE_CHECKING:
     from tailpipe.catalog.live import LargeSnapshot
-    from tailpipe.sql.duck import duckdb
 
 _FILES = {
     "tp_table": "VARCHAR",

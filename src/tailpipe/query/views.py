@@ -81,9 +81,8 @@ class View:
 
     def has_all_here(self, files: Sequence[LiveFile]) -> bool:
         """Whether these files of its own are on this disk and have all columns of the view among them."""
-        return all(file.is_here for file in files) and (
-            not files or self.sets.keys() <= {one.columns_id for one in files}
-        )
+        held = {file.columns_id for file in files}
+        return all(file.is_here for file in files) and (not files or self.sets.keys() <= held)
 
     def over_paths(self, paths: Sequence[str], *, is_plain: bool = False) -> str:
         """The statement that makes it over some files; a plain one skips their directories, slow by the thousand."""

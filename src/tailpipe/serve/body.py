@@ -129,9 +129,8 @@ class Body:
         if not isinstance(value, dict):
             raise UsageError('"search" must be an object')
         body = Body(value).only("table", "q", "from", "to")
-        search = Search(
-            body.text("table", longest=_LONGEST_NAME), body.text("q", ""), body.moment("from"), body.moment("to")
-        )
+        table, q = body.text("table", longest=_LONGEST_NAME), body.text("q", "")
+        search = Search(table, q, body.moment("from"), body.moment("to"))
         if search.start and search.end and search.start >= search.end:
             raise UsageError("the window ends before it begins", hint="choose a later end")
         return search

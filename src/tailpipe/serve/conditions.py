@@ -166,10 +166,8 @@ class _Conditions:
     def time(self, sql: str, match: Match) -> str:
         """A time; a date alone is the whole day."""
         begins = [self.moment(one) if one.text else None for one in match.values]
-        ends = [
-            begin and begin + (_DAY if _is_date(one) else timedelta(0))
-            for begin, one in zip(begins, match.values, strict=True)
-        ]
+        spans = [_DAY if _is_date(one) else timedelta(0) for one in match.values]
+        ends = [begin and begin + span for begin, span in zip(begins, spans, strict=True)]
         first, last = begins[0], ends[-1]
         is_day = _is_date(match.values[-1])
         upper = f"{sql} {'<' if is_day else '<='} {moment(last)}" if last else ""
@@ -178,18 +176,17 @@ class _Conditions:
             return _joined([one for one in (lower, upper) if one], " AND ")
         if match.operator in (">=", "<="):
             return lower if match.operator == ">=" else upper
-        return (
-            f"{sql} < {moment(first)}" if match.operator == "<" else f"{sql} {'>=' if is_day else '>'} {moment(last)}"
-        )
+        if match.operator == "<":
+            return f"{sql} < {moment(first)}"
+        return f"{sql} {'>=' if is_day else '>'} {moment(last)}"
 
     def moment(self, value: Value) -> datetime:
         try:
             read = datetime.fromisoformat(value.text)
             return read.astimezone(UTC) if read.tzinfo else read.replace(tzinfo=UTC)
         except (ValueError, OverflowError):
-            raise self.wrong(
-                value, f'"{value.text[:60]}" is not a time', "write 2026-01-31 or 2026-01-31T10:00"
-            ) from None
+            hint = "write 2026-01-31 or 2026-01-31T10:00"
+            raise self.wrong(value, f'"{value.text[:60]}" is not a time', hint) from None
 
     def wrong(self, value: Value, message: str, hint: str = "") -> QueryError:
         return mistake(self.text, value.start, value.end, message, hint)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tailpipe.home.home import Home
 from tailpipe.query.json_values import json_of
 from tailpipe.serve.body import Body
-
-if TYPE_CHECKING:
-    from tailpipe.home.home import Home
 
 
 def saved(home: Home, body: Body) -> dict[str, Any]:

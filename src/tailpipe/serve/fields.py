@@ -33,9 +33,8 @@ def is_list(kind: str) -> bool:
 @cache
 def _keywords() -> frozenset[str]:
     with blank() as connection:
-        return frozenset(
-            word for (word,) in connection.execute("SELECT keyword_name FROM duckdb_keywords()").fetchall()
-        )
+        rows = connection.execute("SELECT keyword_name FROM duckdb_keywords()").fetchall()
+        return frozenset(word for (word,) in rows)
 
 
 def spelt(name: str) -> str:

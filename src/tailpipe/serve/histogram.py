@@ -146,9 +146,8 @@ def _colored(session: Session, scope: Scope, step: int, color: str) -> tuple[Cou
         if found is not None and is_list(found.type):
             value = f"array_to_string({found.sql}, ', ')"
         text = value if value == "NULL" else f"CAST({value} AS VARCHAR)"
-        selects.append(
-            f"SELECT {_bucket(step)} AS step, {text} AS value FROM {spelt(part.name)} WHERE {scope.where(part)}"
-        )
+        source = f"{spelt(part.name)} WHERE {scope.where(part)}"
+        selects.append(f"SELECT {_bucket(step)} AS step, {text} AS value FROM {source}")
     sql = (
         f"WITH found AS (SELECT step, value, count(*) AS n FROM ({' UNION ALL '.join(selects)}) GROUP BY ALL),"
         f" top AS (SELECT value FROM found WHERE value IS NOT NULL GROUP BY value ORDER BY sum(n) DESC, value"

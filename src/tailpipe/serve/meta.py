@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tailpipe import __version__
 from tailpipe.catalog.snapshot import EPOCH
+from tailpipe.home.home import Home
 from tailpipe.model.ocsf import OCSF
 from tailpipe.model.table import COMMON_COLUMNS, OPTIONAL_COLUMNS, Table
 from tailpipe.query.json_values import instant
@@ -17,9 +18,6 @@ from tailpipe.serve.facets import is_facet
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.rows import default_columns
 from tailpipe.serve.scope import tables_with_rows
-
-if TYPE_CHECKING:
-    from tailpipe.home.home import Home
 
 _COMMON = {column.name: column.description for column in (*COMMON_COLUMNS, *OPTIONAL_COLUMNS)}
 

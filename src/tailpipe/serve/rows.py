@@ -188,12 +188,8 @@ class _Walk:
         """Windows from the newest to the oldest, each with rows for a page, and more with every step."""
         window = _left(self.scope.window, cursor)
         end, wanted = window.end, self.limit
-        pieces = [
-            piece
-            for part in self.scope.parts
-            for piece in part.pieces
-            if touches(piece, microseconds(window.start), microseconds(end))
-        ]
+        low, high = microseconds(window.start), microseconds(end)
+        pieces = [one for part in self.scope.parts for one in part.pieces if touches(one, low, high)]
         bounds = sorted(((piece.low or 0, piece.rows) for piece in pieces), reverse=True)
         count = 0
         for low, rows in bounds:

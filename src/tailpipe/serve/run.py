@@ -90,9 +90,8 @@ def serve(home: Home, listening: Listening, show: Callable[[str], None], say: Ca
 
         def announce() -> None:
             show(address + access.token)
-            say(
-                "press Ctrl-C to stop" if listening.is_local else "read-only, for whoever has the address; Ctrl-C stops"
-            )
+            is_local = listening.is_local
+            say("press Ctrl-C to stop" if is_local else "read-only, for whoever has the address; Ctrl-C stops")
             if listening.opens_browser:
                 threading.Thread(target=_open, args=(address + access.new_code(),), daemon=True).start()
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
+from tailpipe.home.home import Home
 from tailpipe.http_guard.guard import RefusedError
 from tailpipe.model.nearest import named
 from tailpipe.query.json_values import columns_of, rows_of
@@ -16,9 +17,6 @@ from tailpipe.query.session import Session
 from tailpipe.query.written import FORMATS, write_exact
 from tailpipe.serve.body import Body
 from tailpipe.serve.limits import Limits, encoded, size_of
-
-if TYPE_CHECKING:
-    from tailpipe.home.home import Home
 
 EXPORTS: Mapping[str, str] = {
     "csv": "text/csv; charset=utf-8",

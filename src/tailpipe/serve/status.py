@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tailpipe.catalog.overview import Overview
 from tailpipe.catalog.run_record import RunRecord
 from tailpipe.collect import scope
 from tailpipe.errors import UsageError
+from tailpipe.home.home import Home
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.operations import facts
@@ -20,9 +21,6 @@ from tailpipe.query.rejected import rejected_rows
 from tailpipe.query.session import Session
 from tailpipe.serve.body import Body
 from tailpipe.serve.limits import Limits
-
-if TYPE_CHECKING:
-    from tailpipe.home.home import Home
 
 _MOST_DAYS = 4_000
 
