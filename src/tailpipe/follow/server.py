@@ -143,8 +143,10 @@ class StatusServer:
             self._server = _Server(address, self.answer)
         except OSError as problem:
             reason = (problem.strerror or str(problem)).lower()
-            message = f"cannot listen on {address[0]}:{address[1]}: {reason}"
-            raise UsageError(message, hint="choose another --status-address") from problem
+            host, port = address
+            raise UsageError(
+                f"cannot listen on {host}:{port}: {reason}", hint="choose another --status-address"
+            ) from problem
         self._thread = threading.Thread(
             target=self._server.serve_forever,
             kwargs={"poll_interval": poll_seconds},

@@ -49,8 +49,8 @@ def listening(port: int) -> socket.socket:
     try:
         return listen_on(HOST, port)
     except OSError as error:
-        message = f"cannot listen on {HOST}:{port}: {error.strerror}"
-        raise UsageError(message, hint="choose another with --port") from None
+        reason = error.strerror
+        raise UsageError(f"cannot listen on {HOST}:{port}: {reason}", hint="choose another with --port") from None
 
 
 def serve(server: MCPServer, token: str, bound: socket.socket) -> None:

@@ -187,5 +187,5 @@ class Databases:
 def _mistake(statement: str, reason: str) -> TailpipeError:
     schema, table = _NAMES.findall(statement)[:2]
     hint = f"correct the where of schema {schema}, or leave out that schema: tailpipe config check --sql"
-    message = f"the view {schema}.{table} cannot be created: {reason.partition(': ')[2].rstrip('!')}"
-    return TailpipeError(message, hint=hint)
+    cause = reason.partition(": ")[2].rstrip("!")
+    return TailpipeError(f"the view {schema}.{table} cannot be created: {cause}", hint=hint)

@@ -124,8 +124,8 @@ def cast_to_portable(
     try:
         return connection.execute(f"SELECT {casts} {source}").to_arrow_table()
     except duckdb.ConversionException as error:
-        message = f"a value is too large for this output: {first_line(error)}"
-        raise UsageError(message, hint="cast it to VARCHAR") from error
+        cause = first_line(error)
+        raise UsageError(f"a value is too large for this output: {cause}", hint="cast it to VARCHAR") from error
 
 
 def distinct(names: Sequence[str]) -> list[str]:

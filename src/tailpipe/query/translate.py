@@ -110,5 +110,6 @@ def _parsed(sql: str) -> Expr:
 
 def _untranslatable(error: Exception) -> UsageError:
     reason = str(error).partition("\n")[0].split(". Line")[0].rstrip(".")
-    hint = "remove --engine spark, or simplify it"
-    return UsageError(f"the statement cannot be translated for Spark: {reason}", hint=hint)
+    return UsageError(
+        f"the statement cannot be translated for Spark: {reason}", hint="remove --engine spark, or simplify it"
+    )
