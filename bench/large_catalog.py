@@ -87,6 +87,6 @@ def _plans(home: Path) -> None:
     for sql in QUERIES:
         begun, cpu = time.perf_counter(), time.process_time()
         with Session(open_live(Layout.of(home)), {}) as session:
-            ((_, files),) = session.needed(sql)
+            ((_, files),) = session.shown.needed(sql)
         spent = time.perf_counter() - begun
         print(f"{spent:.2f} s, {time.process_time() - cpu:.2f} s of CPU, {len(files):,} files left: {sql}")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tailpipe.errors import Place, QueryError
 from tailpipe.serve.conditions import condition_of, unknown_field
-from tailpipe.serve.row import phrase
+from tailpipe.serve.rows import phrase
 from tailpipe.serve.terms import Term, parse_terms
 
 TYPES = {"n": "INTEGER", "a": "VARCHAR", "list": "VARCHAR[]", "doc": "JSON", "flag": "BOOLEAN", "at": "TIMESTAMP"}

@@ -20,7 +20,7 @@ from tailpipe.errors import TailpipeError, TimeLimitError, UsageError
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Column, Table
 from tailpipe.query.limit import TimeLimit
-from tailpipe.query.on_spark import SparkQueries, _beside, frame_of
+from tailpipe.query.on_spark import SparkQueries, _in_thread, frame_of
 from tailpipe.query.session import Session
 from tests.sampling import sampled
 from tests.unit.query.support import Files
@@ -306,12 +306,12 @@ def test_ctrl_c_is_heard_while_rows_are_awaited() -> None:
             was_over.set()
 
     with pytest.raises(KeyboardInterrupt):
-        _beside(wait, UNLIMITED)
+        _in_thread(wait, UNLIMITED)
     is_over.set()
     assert not was_over.is_set()  # it did not wait for the end
     with pytest.raises(ZeroDivisionError):
-        _beside(lambda: 1 / 0, UNLIMITED)
-    assert _beside(lambda: 42, UNLIMITED) == 42
+        _in_thread(lambda: 1 / 0, UNLIMITED)
+    assert _in_thread(lambda: 42, UNLIMITED) == 42
 
 
 def test_a_time_limit_cancels_the_job(session: Session, spark: SparkSession) -> None:

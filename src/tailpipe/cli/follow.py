@@ -111,7 +111,7 @@ def follow(
             server = stack.enter_context(_served(loop, flags["status_address"], facts))
             printer.say(f"status: http://{server}/healthz, /readyz and /metrics")
         names = list(jobs.partitions)
-        loop.tell = _teller(printer, notifier, loop)
+        loop.report = _teller(printer, notifier, loop)
         received = stack.enter_context(_signals(loop, notifier))
         printer.say(f"following {render.counted(len(names), 'partition')}, every {paces.every:g} s; Ctrl-C ends it")
         notifier.ready()

@@ -91,9 +91,7 @@ def open_jail(
     with (
         closing(make_scratch(Path(tempfile.gettempdir()), "tailpipe-detect-")) as spill,
         closing(
-            connect_locked(
-                spill.path, [SCHEMA], SCHEMA, lambda _: [f"{one}/" for one in directories], has_inet=wants_inet(texts)
-            )
+            connect_locked(spill.path, [SCHEMA], SCHEMA, [f"{one}/" for one in directories], has_inet=wants_inet(texts))
         ) as connection,
     ):
         yield Jail(connection, tables, attempt or Attempt())

@@ -6,18 +6,13 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from tailpipe.collect.scope import missing_days
 from tailpipe.errors import TailpipeError
 from tailpipe.follow.metrics import Facts, PartitionFacts
+from tailpipe.home.home import Home
 from tailpipe.operations.detect import waiting_alerts
 from tailpipe.operations.facts import overview
-
-if TYPE_CHECKING:
-    from tailpipe.home.home import Home
-
-__all__ = ["CachedFacts", "read_facts"]
 
 _SECONDS = 5.0
 

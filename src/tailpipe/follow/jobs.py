@@ -6,25 +6,21 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from tailpipe.collect.events import Event, Summary
 from tailpipe.config.config import choose_ready
 from tailpipe.errors import SparkError
 from tailpipe.follow.loop import TaskResult
 from tailpipe.follow.schedule import DETECT, MAINTAIN, PUSH
 from tailpipe.follow.worker import Stopped
+from tailpipe.home.home import Home
 from tailpipe.kernel.engine import Engine
 from tailpipe.model.selector import select
 from tailpipe.operations.collect import Collect, collect, maintain
 from tailpipe.operations.detect import Detect, begin_detections, deliver, detect
 from tailpipe.operations.push import Push, push
 from tailpipe.operations.trial import check_config_sql
-
-if TYPE_CHECKING:
-    from tailpipe.collect.events import Event, Summary
-    from tailpipe.home.home import Home
-
-__all__ = ["KeptEngine", "WorkspaceJobs"]
 
 ShouldStop = Callable[[], bool]
 
@@ -38,14 +34,10 @@ class KeptEngine(Engine, Protocol):
     @property
     def is_running(self) -> bool:
         """Whether there is something to close."""
-        ...
 
 
 class WorkspaceJobs:
-    """The jobs over the workspace that `open_home` gives, which is opened again when the config is reloaded.
-
-    The engine is Spark, or the one of the workspace; it is started by the first job that needs it.
-    """
+    """The jobs over the workspace of `open_home`, with an engine that is started by the first job that needs it."""
 
     def __init__(
         self,
@@ -103,23 +95,16 @@ class WorkspaceJobs:
         found = {}
         for name in self.partitions:
             sources = self.home.config.partitions[name].sources
-            found[name] = tuple(
-                path for one in sources if self._request.source in (None, one.name) for path in one.watched_paths
-            )
+            chosen = [one for one in sources if self._request.source in (None, one.name)]
+            found[name] = tuple(path for one in chosen for path in one.watched_paths)
         return found
 
     def collect(self, partition: str, *, should_stop: ShouldStop) -> Summary:
         """Collect one partition, with the guarantees of a single run."""
         home = self._ready(self.home)
         try:
-            request = replace(
-                self._request,
-                now=datetime.now(UTC),
-                partitions=[partition],
-                maintain=False,
-                push=False,
-                is_cycle=True,
-            )
+            now, one = datetime.now(UTC), [partition]
+            request = replace(self._request, now=now, partitions=one, maintain=False, push=False, is_cycle=True)
             report = collect(home, request, _stopping(should_stop))
         except SparkError:
             self.close_engine()  # it may be in any state
@@ -145,7 +130,7 @@ class WorkspaceJobs:
             self.close_engine()
 
     def close_engine(self) -> None:
-        """Close the engine; the next job starts it anew."""
+        """Close the engine; the next job starts it again."""
         with self._lock:
             engine, self._engine = self._engine, None
             if engine is not None:
@@ -184,9 +169,8 @@ class WorkspaceJobs:
         rows = sum(one.expired_rows for one in done.values())
         words = [f"compacted {files:,} files into {made:,}"] if files else []
         words += [f"expired {rows:,} rows"] if rows else []
-        problems = [
-            warning for one in done.values() for warning in one.warnings if warning.startswith("maintenance failed")
-        ]
+        warnings = (warning for one in done.values() for warning in one.warnings)
+        problems = [warning for warning in warnings if warning.startswith("maintenance failed")]
         if problems:
             with self._lock:
                 for name, some in units.items():
@@ -207,9 +191,7 @@ class WorkspaceJobs:
         for one in run.results:
             if one.hits:
                 hits[one.detection.name, one.detection.severity] = len(one.hits)
-        words = [
-            f"{count:,} new hit{'s' * (count != 1)} of {name} ({severity})" for (name, severity), count in hits.items()
-        ]
+        words = [f"{n:,} new hit{'s' * (n != 1)} of {name} ({severity})" for (name, severity), n in hits.items()]
         failed = [f'detection "{one.detection.name}" failed: {one.failure}' for one in run.results if one.failure]
         counts = {"hits": sum(hits.values()), "alerts_sent": delivered.sent, "alerts_waiting": len(delivered.waiting)}
         return TaskResult("; ".join(words), counts, hits, "; ".join(failed[:1]))

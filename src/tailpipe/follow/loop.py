@@ -1,4 +1,4 @@
-"""The loop: has jobs done when they are due, and decides what follows from what became of them."""
+"""The loop: has jobs done when they are due, and reacts to their results."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tailpipe.collect.events import Summary
-from tailpipe.errors import TailpipeError
+from tailpipe.config.diagnostics import render_diagnostics
+from tailpipe.errors import ConfigError, TailpipeError
 from tailpipe.follow.news import Collected, Failing, News, Recovered, Reloaded, TaskDone
 from tailpipe.follow.schedule import COLLECT, Paces, Schedule, Turn
 from tailpipe.follow.status import Status
 from tailpipe.follow.worker import Result, Stopped, Worker
 from tailpipe.model.redaction import REDACTOR
-
-__all__ = ["Jobs", "Loop", "Sleep", "TaskResult"]
 
 _MOST_WORKERS = 9
 """One for each job that hangs, and one that goes on; with more, the others wait for one of them."""
@@ -42,43 +41,34 @@ class Jobs(Protocol):
     @property
     def partitions(self) -> Sequence[str]:
         """The selected partitions."""
-        ...
 
     @property
     def tasks(self) -> Sequence[str]:
         """The tasks that this config has."""
-        ...
 
     @property
     def has_engine(self) -> bool:
         """Whether the engine holds something that can be closed."""
-        ...
 
     @property
     def engine_jobs(self) -> int:
         """How many jobs the engine has begun."""
-        ...
 
     @property
     def blockers(self) -> frozenset[int]:
         """The threads whose jobs hold the task slots of the engine that another job waits for."""
-        ...
 
     def collect(self, partition: str, *, should_stop: Callable[[], bool]) -> Summary:
         """Collect one partition."""
-        ...
 
     def do(self, kind: str, *, should_stop: Callable[[], bool]) -> TaskResult:
         """Do a task for all partitions."""
-        ...
 
     def reload(self) -> None:
         """Read the config again; if it is broken, raise and go on with the one before."""
-        ...
 
     def close_engine(self) -> None:
-        """Close the engine; the next job starts it anew."""
-        ...
+        """Close the engine; the next job starts it again."""
 
 
 class Sleep(Protocol):
@@ -86,11 +76,9 @@ class Sleep(Protocol):
 
     def wait(self, seconds: float | None) -> set[str]:
         """Sleep so long at most."""
-        ...
 
     def ring(self) -> None:
         """Wake it; called by any thread."""
-        ...
 
 
 @dataclass
@@ -100,7 +88,7 @@ class Loop:
     jobs: Jobs
     paces: Paces
     sleep: Sleep
-    tell: Callable[[News], None] = lambda _: None
+    report: Callable[[News], None] = lambda _: None
     status: Status = field(default_factory=Status)
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
@@ -196,13 +184,10 @@ class Loop:
             self._woken.add(turn.name)
         self.schedule.begin(turn, now)
 
-        def should_stop() -> bool:
-            return self.is_stopping
-
         if turn.kind == COLLECT:
-            worker.give(turn, lambda: self.jobs.collect(turn.partition, should_stop=should_stop))
+            worker.give(turn, lambda: self.jobs.collect(turn.partition, should_stop=lambda: self.is_stopping))
         else:
-            worker.give(turn, lambda: self.jobs.do(turn.kind, should_stop=should_stop))
+            worker.give(turn, lambda: self.jobs.do(turn.kind, should_stop=lambda: self.is_stopping))
 
     def _take_results(self) -> None:
         with suppress(queue.Empty):
@@ -236,11 +221,11 @@ class Loop:
         if isinstance(value, TaskResult):
             self.status.add_hits(value.hits)
             if value.what:
-                self.tell(TaskDone(turn.kind, value.what, value.counts))
+                self.report(TaskDone(turn.kind, value.what, value.counts))
         if error:
-            self.tell(Failing(turn.name, error, self.schedule.backoff(turn), turn.failures))
+            self.report(Failing(turn.name, error, self.schedule.backoff(turn), turn.failures))
         elif was_failing:
-            self.tell(Recovered(turn.name))
+            self.report(Recovered(turn.name))
 
     def _count(self, summary: Summary, error: str) -> None:
         """Let the status know what a run has brought."""
@@ -266,7 +251,7 @@ class Loop:
         if summary.committed:
             self.schedule.wake_tasks(self.clock())
             if summary.accounts.read:
-                self.tell(Collected(summary))
+                self.report(Collected(summary))
 
     def _stuck(self, turn: Turn) -> None:
         seconds = self.schedule.paces.stuck
@@ -276,7 +261,7 @@ class Loop:
             self._fresh.discard(turn.partition)
         else:
             self.status.task(turn.kind, error)
-        self.tell(Failing(turn.name, error, is_stuck=True))
+        self.report(Failing(turn.name, error, is_stuck=True))
 
     def _free_slots(self, now: float) -> None:
         """Interrupt the stuck jobs that hold the task slots for which others have waited for long."""
@@ -297,14 +282,14 @@ class Loop:
             self.jobs.reload()
         except TailpipeError as problem:
             self.status.set(config_error=REDACTOR(problem.message))
-            self.tell(Reloaded(len(self.jobs.partitions), _words(problem)))
+            self.report(Reloaded(len(self.jobs.partitions), _words(problem)))
             return
         self.schedule.renew(self.jobs.partitions, self.paces, self.clock(), self.jobs.tasks)
         self.status.set(config_error="", tasks={})
         self.status.choose(self.jobs.partitions)
         self._fresh &= set(self.jobs.partitions)
         self.watch()
-        self.tell(Reloaded(len(self.jobs.partitions)))
+        self.report(Reloaded(len(self.jobs.partitions)))
 
     def _close_idle_engine(self, now: float) -> None:
         is_busy, begun = bool(self._busy()), self.jobs.engine_jobs
@@ -329,11 +314,7 @@ class Loop:
 
 def _words(problem: TailpipeError) -> str:
     """What is wrong and where, in a few lines."""
-    from tailpipe.errors import ConfigError
-
     if isinstance(problem, ConfigError):
-        from tailpipe.config.diagnostics import render_diagnostics
-
         return render_diagnostics(problem.diagnostics).rstrip()
     return REDACTOR(problem.with_hint)
 

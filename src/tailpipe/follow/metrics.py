@@ -8,8 +8,6 @@ from dataclasses import field
 from tailpipe.follow.status import State
 from tailpipe.frozen import frozen
 
-__all__ = ["Facts", "PartitionFacts", "metrics_text"]
-
 _OUTCOMES = ("kept", "filtered", "rejected", "out_of_window", "duplicate")
 Labels = Mapping[str, str]
 Sample = tuple[Labels, float]
@@ -39,12 +37,7 @@ class Facts:
 
 def metrics_text(state: State, facts: Facts | None, *, now: float, version: str) -> str:
     """The page. Without `facts` the catalog could not be read, and its metrics are left out."""
-    parts = [
-        *_loop(state, version),
-        *_runs(state),
-        *(_catalog(facts, now) if facts is not None else ()),
-    ]
-    return "".join(parts)
+    return "".join([*_loop(state, version), *_runs(state), *(_catalog(facts, now) if facts is not None else ())])
 
 
 def _loop(state: State, version: str) -> Iterable[str]:
@@ -63,11 +56,7 @@ def _loop(state: State, version: str) -> Iterable[str]:
 
 def _runs(state: State) -> Iterable[str]:
     known = [({"partition": name}, one) for name, one in state.partitions.items()]
-    rows = [
-        ({**labels, "outcome": outcome}, getattr(one.accounts, outcome))
-        for labels, one in known
-        for outcome in _OUTCOMES
-    ]
+    rows = [({**of, "outcome": name}, getattr(one.accounts, name)) for of, one in known for name in _OUTCOMES]
     yield _family("rows_total", "counter", "Rows read, by outcome.", rows)
     yield _family("bytes_total", "counter", "Bytes read from the sources.", [(of, one.bytes) for of, one in known])
     yield _family("artifacts_total", "counter", "Artifacts collected.", [(of, one.artifacts) for of, one in known])
@@ -116,11 +105,8 @@ def _summary(name: str, help: str, samples: Iterable[tuple[Labels, float, int]])
 def _labels(labels: Labels) -> str:
     if not labels:
         return ""
-    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items()) + "}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+    escaped = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
+    return "{" + ",".join(f'{name}="{value.translate(escaped)}"' for name, value in labels.items()) + "}"
 
 
 def _number(value: float) -> str:

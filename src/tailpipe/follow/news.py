@@ -5,8 +5,6 @@ from __future__ import annotations
 from tailpipe.collect.events import Summary
 from tailpipe.frozen import frozen
 
-__all__ = ["Collected", "Failing", "News", "Recovered", "Reloaded", "TaskDone"]
-
 
 @frozen
 class Collected:

@@ -1,4 +1,4 @@
-"""Tell systemd that the service is ready, what it does, and that it is alive: `sd_notify`, over its socket."""
+"""Notify systemd that the service is ready, what it does, and that it is alive: `sd_notify`, over its socket."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Mapping
-
-__all__ = ["Notifier"]
+from contextlib import suppress
 
 _LONGEST = 200
 
@@ -42,7 +41,7 @@ class Notifier:
             self._send(f"STATUS={line}")
 
     def alive(self) -> float | None:
-        """Tell that the loop turns, when it is time; after how many seconds again. None without a watchdog."""
+        """Notify the watchdog when it is time; the seconds until the next call, or None without a watchdog."""
         if self._interval is None:
             return None
         now = self._clock()
@@ -54,12 +53,9 @@ class Notifier:
     def _send(self, text: str) -> None:
         if self._address is None:
             return
-        try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
-                sender.setblocking(False)
-                sender.sendto(text.encode(), self._address)
-        except OSError:
-            return  # nobody listens, or too much waits: the loop goes on
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
+            sender.setblocking(False)  # without a listener, or with a full queue, the loop goes on
+            sender.sendto(text.encode(), self._address)
 
 
 def _address(text: str) -> str | None:

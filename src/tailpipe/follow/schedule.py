@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from tailpipe.frozen import frozen
 
-__all__ = ["COLLECT", "DETECT", "MAINTAIN", "PUSH", "Paces", "Schedule", "Turn"]
-
 COLLECT, MAINTAIN, PUSH, DETECT = "collect", "maintenance", "push", "detect"
 _QUICK = 1.0
 """Seconds between two runs of a partition that file changes have woken."""
@@ -41,7 +39,7 @@ class Paces:
 
 @dataclass
 class Turn:
-    """A job that comes again and again: the collection of one partition, or a task for all of them."""
+    """A job that is repeated: the collection of one partition, or a task for all of them."""
 
     kind: str
     partition: str
@@ -56,7 +54,7 @@ class Turn:
     is_woken: bool = False
     is_stuck: bool = False
     is_suspect: bool = False
-    """Whether it was interrupted because it kept the others waiting: until it succeeds, it runs beside them."""
+    """Whether it was interrupted because it kept the others waiting: until it succeeds, it runs next to them."""
 
     @property
     def name(self) -> str:
@@ -120,7 +118,8 @@ class Schedule:
         """There is something to do: it is due soon. One that runs comes again after that; one that has failed waits."""
         turn.is_woken = True
         if turn.begun is None and not turn.failures:
-            pause = self._quick(turn) if turn.kind == COLLECT else self.paces.of(turn.kind)
+            quick = min(self.paces.every, _QUICK * 2.0 ** min(turn.streak // _QUICK_RUNS, 30))
+            pause = quick if turn.kind == COLLECT else self.paces.of(turn.kind)
             turn.due = min(turn.due, max(now, turn.last_begun + pause))
 
     def wake_partitions(self, partitions: Iterable[str], now: float) -> None:
@@ -143,14 +142,8 @@ class Schedule:
 
     def find_stuck(self, now: float) -> list[Turn]:
         """The jobs that have become stuck since the last time."""
-        found = [
-            turn
-            for turn in self.turns
-            if turn.begun is not None and not turn.is_stuck and now - turn.begun >= self.paces.stuck
-        ]
+        running = [(turn, turn.begun) for turn in self.turns if turn.begun is not None and not turn.is_stuck]
+        found = [turn for turn, begun in running if now - begun >= self.paces.stuck]
         for turn in found:
             turn.is_stuck = True
         return found
-
-    def _quick(self, turn: Turn) -> float:
-        return min(self.paces.every, _QUICK * 2.0 ** min(turn.streak // _QUICK_RUNS, 30))

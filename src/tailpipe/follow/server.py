@@ -1,4 +1,4 @@
-"""The status server: `/healthz`, `/readyz` and `/metrics` over HTTP, for this machine unless told otherwise."""
+"""The status server: `/healthz`, `/readyz` and `/metrics` over HTTP, by default for this machine only."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from typing import Any
 from tailpipe import __version__
 from tailpipe.errors import UsageError
 from tailpipe.follow.status import State
-
-__all__ = ["StatusServer", "parse_address"]
 
 _SECONDS = 5.0
 """How long a client may take to send its request, and to take the answer."""
@@ -67,7 +65,7 @@ class _Server(ThreadingHTTPServer):
             self._places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a client that goes away is no event."""
+        """Log nothing: a client that disconnects is not an event."""
 
     def server_bind(self) -> None:
         # Not that of HTTPServer, which asks the name service who we are.
@@ -93,7 +91,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(has_body=False)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: whoever asks every few seconds is no event."""
+        """Log nothing: a client that polls every few seconds is not an event."""
 
     def _answer(self, *, has_body: bool) -> None:
         if not self._is_for_us():
@@ -122,11 +120,11 @@ class _Handler(BaseHTTPRequestHandler):
         if name == "localhost":
             return True
         try:
-            asked = ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+            requested = ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
         except ValueError:
             return False
         own = ipaddress.ip_address(str(self.server.server_address[0]))
-        return asked.is_loopback if own.is_loopback else True
+        return requested.is_loopback if own.is_loopback else True
 
 
 class StatusServer:
@@ -145,8 +143,9 @@ class StatusServer:
             self._server = _Server(address, self.answer)
         except OSError as problem:
             reason = (problem.strerror or str(problem)).lower()
+            host, port = address
             raise UsageError(
-                f"cannot listen on {address[0]}:{address[1]}: {reason}", hint="choose another --status-address"
+                f"cannot listen on {host}:{port}: {reason}", hint="choose another --status-address"
             ) from problem
         self._thread = threading.Thread(
             target=self._server.serve_forever,

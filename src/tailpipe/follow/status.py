@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Accounts
 
-__all__ = ["PartitionStatus", "State", "Status"]
-
 
 @frozen
 class PartitionStatus:
@@ -74,9 +72,8 @@ class Status:
         """Show these partitions; what is known of them stays."""
         with self._lock:
             known = self.state.partitions
-            self.state = replace(
-                self.state, partitions={name: known.get(name, PartitionStatus()) for name in partitions}
-            )
+            chosen = {name: known.get(name, PartitionStatus()) for name in partitions}
+            self.state = replace(self.state, partitions=chosen)
 
     def change(self, partition: str, **changes: object) -> None:
         """Change facts of a partition that is shown."""

@@ -1,4 +1,4 @@
-"""Wake-ups: the loop sleeps until a time, until somebody rings, or until files change.
+"""Wake-ups: the loop sleeps until a time, until another thread rings, or until files change.
 
 File changes come from inotify, where there is one. They only wake: what they miss, polling finds.
 """
@@ -12,9 +12,8 @@ import select
 import struct
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
-
-__all__ = ["Wakeups"]
 
 _EVENT = struct.Struct("iIII")
 _CLOSE_WRITE, _MOVED_TO, _CREATE, _MODIFY, _OVERFLOW, _ONLY_DIRECTORIES = 0x8, 0x80, 0x100, 0x2, 0x4000, 0x0100_0000
@@ -64,17 +63,17 @@ class Wakeups:
         timeout = None if seconds is None else max(0, int(seconds * 1000 + 0.999))
         for descriptor, _ in self._poll.poll(timeout):
             if descriptor == self._ours:
-                _drain(self._ours)
+                with suppress(BlockingIOError):
+                    while os.read(self._ours, 4096):
+                        pass
             elif self._inotify is not None:
                 changed |= self._changed(self._inotify.read())
         return changed
 
     def ring(self) -> None:
         """Wake the loop."""
-        try:
+        with suppress(OSError):  # it is full, so the loop wakes anyway; or it is over
             os.write(self._theirs, b"\0")
-        except (BlockingIOError, OSError):
-            return  # it is full, so the loop wakes anyway; or it is over
 
     def close(self) -> None:
         """Give the descriptors back."""
@@ -155,10 +154,7 @@ class _Inotify:
 
 
 def _directory(path: str) -> tuple[Path | None, bool]:
-    """The directory in which a file, a directory or a glob appears, and whether the path exists up to its pattern.
-
-    None for the root of the file system: everything is below it.
-    """
+    """The directory where a path or glob appears (None for the root), and whether all before its pattern exists."""
     place = Path(os.path.expanduser(path))  # noqa: PTH111 - a name of an unknown user stays as it is
     patterns = [number for number, part in enumerate(place.parts) if any(sign in part for sign in "*?[")]
     if patterns:
@@ -174,11 +170,3 @@ def _pipe() -> tuple[int, int]:
     for end in ends:
         os.set_blocking(end, False)
     return ends
-
-
-def _drain(descriptor: int) -> None:
-    try:
-        while os.read(descriptor, 4096):
-            pass
-    except BlockingIOError:
-        return

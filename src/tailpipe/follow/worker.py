@@ -11,8 +11,6 @@ from contextlib import suppress
 from tailpipe.follow.schedule import Turn
 from tailpipe.frozen import frozen
 
-__all__ = ["Result", "Stopped", "Work", "Worker"]
-
 
 class Stopped(BaseException):
     """Ends a run between two commits; what is committed stays, and the next run goes on."""
@@ -20,7 +18,7 @@ class Stopped(BaseException):
 
 @frozen
 class Result:
-    """What became of a job: `value` is what it returned, `error` what it raised."""
+    """The result of a job: `value` is what it returned, `error` what it raised."""
 
     turn: Turn
     value: object = None
@@ -31,7 +29,7 @@ Work = Callable[[], object]
 
 
 class Worker:
-    """A thread that does one job after the other, and calls `done` with what became of each."""
+    """A thread that does one job after the other, and calls `done` with the result of each."""
 
     def __init__(self, done: Callable[[Result], None]) -> None:
         self._done = done
@@ -65,10 +63,7 @@ class Worker:
         return not self._thread.is_alive()
 
     def interrupt(self) -> bool:
-        """Raise `Stopped` in its job, wherever it is in our code; code of others hears it when it returns.
-
-        Whether it was raised: a job is interrupted once.
-        """
+        """Raise `Stopped` in its job, once, as soon as Python code runs; whether it was raised."""
         with self._lock:
             if not self._can_interrupt or self._thread.ident is None:
                 return False

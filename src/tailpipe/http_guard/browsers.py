@@ -14,8 +14,6 @@ from urllib.parse import parse_qsl
 from tailpipe.frozen import frozen
 from tailpipe.http_guard.guard import Head, RefusedError, Reply
 
-__all__ = ["BrowserAccess"]
-
 _METHODS = ("GET", "HEAD", "POST")
 
 
@@ -64,10 +62,9 @@ class BrowserAccess:
         """Admit what has the cookie; the token is exchanged for it. Posts must be JSON, which no form can send."""
         if head.method not in _METHODS:
             raise RefusedError(405, f"the method {head.method[:20]} is not used here")
-        if head.method == "POST":
-            kind = head.first("content-type").partition(";")[0].strip().lower()
-            if kind != "application/json":
-                raise RefusedError(415, "the content type must be application/json")
+        kind = head.first("content-type").partition(";")[0].strip().lower()
+        if head.method == "POST" and kind != "application/json":
+            raise RefusedError(415, "the content type must be application/json")
         if (token := _token(head)) is not None:
             if not self.is_token(token):
                 raise RefusedError(403, "wrong token", hint=self.hint)

@@ -13,8 +13,6 @@ from typing import Any, Protocol
 from tailpipe.errors import TailpipeError
 from tailpipe.frozen import frozen
 
-__all__ = ["App", "Guard", "Head", "Message", "Policy", "Receive", "RefusedError", "Reply", "Scope", "Send"]
-
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -107,7 +105,11 @@ class Guard:
             await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
             return
         try:
-            if _size(scope) > self.header_bytes:
+            address = len(scope["path"]) + len(scope["query_string"])
+            if (
+                address + sum(len(name) + len(value) + len(": \r\n") for name, value in scope["headers"])
+                > self.header_bytes
+            ):
                 raise RefusedError(431, f"the headers are larger than {self.header_bytes:,} bytes")
             head = Head.of(scope)
             _check_sender(head, self.policy)
@@ -118,14 +120,11 @@ class Guard:
                 reply = Reply(reply.status, (*reply.headers, ("connection", "close")), reply.body)
         if reply is None:
             await self.app(scope, receive, send)
-        else:
-            await _send_reply(send, reply)
-
-
-def _size(scope: Scope) -> int:
-    """About how many bytes a request has before its body."""
-    address = len(scope["path"]) + len(scope["query_string"])
-    return address + sum(len(name) + len(value) + len(": \r\n") for name, value in scope["headers"])
+            return
+        given = (*reply.headers, ("content-length", str(len(reply.body))))
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in given]
+        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+        await send({"type": "http.response.body", "body": reply.body})
 
 
 def _check_sender(head: Head, policy: Policy) -> None:
@@ -143,10 +142,3 @@ def _check_sender(head: Head, policy: Policy) -> None:
     is_foreign = any(origin.lower() not in own_pages for origin in head.all("origin"))
     if is_foreign or any(site not in sites for site in head.all("sec-fetch-site")):
         raise RefusedError(403, "requests of other sites are refused" if own_pages else "browsers are not served")
-
-
-async def _send_reply(send: Send, reply: Reply) -> None:
-    given = (*reply.headers, ("content-length", str(len(reply.body))))
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in given]
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    await send({"type": "http.response.body", "body": reply.body})

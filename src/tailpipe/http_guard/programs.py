@@ -9,8 +9,6 @@ from typing import ClassVar
 from tailpipe.frozen import frozen
 from tailpipe.http_guard.guard import Head, RefusedError, Reply
 
-__all__ = ["ProgramAccess", "text_refusal"]
-
 
 @frozen
 class ProgramAccess:

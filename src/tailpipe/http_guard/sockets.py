@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import socket
 
-__all__ = ["listen_on"]
-
 
 def listen_on(host: str, port: int) -> socket.socket:
     """A socket that takes connections from now on, or an `OSError`; port 0 is any that is free."""

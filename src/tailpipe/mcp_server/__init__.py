@@ -1,1 +1,1 @@
-"""The MCP server: assistants ask the questions that people ask, with limits, and inside the jail of queries."""
+"""The MCP server: assistants query the same data as people, within limits and inside the jail of queries."""

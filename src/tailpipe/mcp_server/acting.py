@@ -9,15 +9,11 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tailpipe.errors import TailpipeError, UsageError
-from tailpipe.mcp_server.limits import Limits, Rows
-
-if TYPE_CHECKING:
-    from tailpipe.mcp_server.work import Stop
-
-__all__ = ["collect", "detect"]
+from tailpipe.mcp_server.limits import Limits, Rows, joined
+from tailpipe.mcp_server.work import Stop
 
 _TALK = 4_000
 """Characters of messages in an answer."""
@@ -27,7 +23,10 @@ def collect(
     stop: Stop, flags: Sequence[str], partitions: Sequence[str], start: str | None, end: str | None
 ) -> dict[str, Any]:
     """Run `tailpipe collect`; its report."""
-    return _run(stop, ["collect", *flags, *_window(start, end)], partitions)
+    if end and not start:
+        raise UsageError("end needs start")
+    window = [f"{flag}={text}" for flag, text in (("--from", start), ("--to", end)) if text]
+    return _run(stop, ["collect", *flags, *window], partitions)
 
 
 def detect(stop: Stop, limits: Limits, flags: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
@@ -38,17 +37,7 @@ def detect(stop: Stop, limits: Limits, flags: Sequence[str], names: Sequence[str
     rows = Rows(limits, limits.rows).take(hit for one in found for hit in one["hits"])
     short = [{**one, "hits": len(one["hits"])} for one in found]
     facts = {"is_first_run": report.get("is_first_run"), "alerts": report.get("alerts")}
-    return {
-        **done,
-        "report": {**facts, "detections": short, "hits": rows.kept},
-        **({"truncated": rows.truncated} if rows.truncated else {}),
-    }
-
-
-def _window(start: str | None, end: str | None) -> list[str]:
-    if end and not start:
-        raise UsageError("end needs start")
-    return [word for flag, text in (("--from", start), ("--to", end)) if text for word in (f"{flag}={text}",)]
+    return {**done, "report": {**facts, "detections": short, "hits": rows.kept}, **joined(rows.truncated)}
 
 
 def _run(stop: Stop, words: Sequence[str], names: Sequence[str]) -> dict[str, Any]:

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tailpipe.errors import TailpipeError
 from tailpipe.mcp_server.limits import Limits, Rows, answer, joined
+from tailpipe.mcp_server.reading import ToolContext
 from tailpipe.model.window import window_between
 from tailpipe.query.json_values import columns_of, parsed_json, plain
 from tailpipe.query.narrowing import Narrowing
-
-if TYPE_CHECKING:
-    from tailpipe.mcp_server.reading import ToolContext
-    from tailpipe.query.search import Found
-
-__all__ = ["narrowed", "query", "search"]
+from tailpipe.query.needle import Needle
+from tailpipe.query.search import Found, searched_views
+from tailpipe.query.search import search as search_tables
 
 _SINCE = "T-30d"
 
@@ -46,31 +44,22 @@ def query(
         if shown.truncated:
             raise TailpipeError("the answer has too many columns", hint="name those that you need")
         rows.size = shown.size
-        rows.take(
-            [parsed_json(value, kind) for value, kind in zip(row, found.types, strict=True)] for row in found.rows
-        )
+        types = found.types
+        rows.take([parsed_json(value, kind) for value, kind in zip(row, types, strict=True)] for row in found.rows)
     return answer(rows, columns=columns)
 
 
 def search(
-    context: ToolContext,
-    text: str,
-    tables: Sequence[str],
-    start: str | None,
-    end: str | None,
-    limit: int | None,
+    context: ToolContext, text: str, tables: Sequence[str], start: str | None, end: str | None, limit: int | None
 ) -> dict[str, Any]:
     """In which tables and columns a text is, and the newest rows; if the time is over, what was found until then."""
-    from tailpipe.query.needle import Needle
-    from tailpipe.query.search import search, searched_views
-
     needle, most = Needle.parse(text), context.limits.rows_for(limit, usual=20)
     found: list[Found] = []
     truncated: list[str] = []
     with context.session(narrowed(start or _SINCE, end)) as session:
         views = searched_views(session, tables)
         try:
-            for one in search(session, views, needle, newest=most):
+            for one in search_tables(session, views, needle, newest=most):
                 found.append(one)
                 if context.stop.is_wanted:
                     break
@@ -102,9 +91,6 @@ def _searched(found: Sequence[Found], limits: Limits, most: int, truncated: list
     ]
     shown = Rows(limits, limits.most_rows, size=rows.size).take(tables)
     failed = [{"table": one.table, "error": one.failure.message} for one in found if one.failure and not truncated]
-    facts = {"tables": shown.kept, "newest_rows": rows.kept, "searched_tables": len(found)}
-    return {
-        **facts,
-        **({"failed": failed} if failed else {}),
-        **joined([*truncated, *shown.truncated, *rows.truncated]),
-    }
+    facts: dict[str, Any] = {"tables": shown.kept, "newest_rows": rows.kept, "searched_tables": len(found)}
+    facts |= {"failed": failed} if failed else {}
+    return {**facts, **joined([*truncated, *shown.truncated, *rows.truncated])}

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tailpipe.errors import UsageError
 from tailpipe.mcp_server.answers import narrowed
-from tailpipe.mcp_server.limits import Rows, answer
-from tailpipe.model.detection import HIT_TABLE, SEVERITIES
+from tailpipe.mcp_server.limits import Rows, answer, joined
+from tailpipe.mcp_server.reading import ToolContext
+from tailpipe.model.detection import HIT_TABLE, SEVERITIES, Detection
+from tailpipe.query.answer import Answer
 from tailpipe.query.json_values import parsed_json, plain
+from tailpipe.query.session import Session
 from tailpipe.sql.quoting import literal, quoted
-
-if TYPE_CHECKING:
-    from tailpipe.mcp_server.reading import ToolContext
-    from tailpipe.model.detection import Detection
-    from tailpipe.query.answer import Answer
-    from tailpipe.query.session import Session
-
-__all__ = ["detections", "explain_hit", "hits"]
 
 _RULE = ("where", "sql", "group_by", "threshold", "distinct", "steps", "within", "first_seen", "suppress")
 
@@ -44,12 +39,7 @@ def detections(context: ToolContext, pattern: str, include_disabled: bool) -> di
 
 
 def hits(
-    context: ToolContext,
-    detection: str,
-    min_severity: str,
-    start: str | None,
-    end: str | None,
-    limit: int | None,
+    context: ToolContext, detection: str, min_severity: str, start: str | None, end: str | None, limit: int | None
 ) -> dict[str, Any]:
     """Stored hits, the newest first."""
     if min_severity not in SEVERITIES:
@@ -67,11 +57,11 @@ def hits(
 
 
 def _hits(session: Session, rest: str) -> Iterator[dict[str, Any]]:
-    found = session.run(
-        "SELECT tp_id AS hit, tp_timestamp AS time, detection, title, severity, mitre, hit_table, hit_partition,"
-        f" hit_tp_id, group_key, first_at, last_at, row_count, event FROM {HIT_TABLE} {rest}"
+    columns = (
+        "tp_id AS hit, tp_timestamp AS time, detection, title, severity, mitre, hit_table, hit_partition,"
+        " hit_tp_id, group_key, first_at, last_at, row_count, event"
     )
-    yield from _records(found)
+    return _records(session.run(f"SELECT {columns} FROM {HIT_TABLE} {rest}"))
 
 
 def _records(found: Answer) -> Iterator[dict[str, Any]]:
@@ -98,7 +88,7 @@ def explain_hit(context: ToolContext, hit: str) -> dict[str, Any]:
         "row": rows.kept[1] if len(rows.kept) > 1 else "no longer stored",
         "detection_hits": others,
     }
-    return {**facts, **({"truncated": rows.truncated} if rows.truncated else {})}
+    return {**facts, **joined(rows.truncated)}
 
 
 def _rule(one: Detection) -> dict[str, Any]:

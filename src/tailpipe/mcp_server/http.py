@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import secrets
 import socket
-from typing import TYPE_CHECKING
 
 import uvicorn
+from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 
 from tailpipe.errors import UsageError
 from tailpipe.http_guard.guard import App, Guard
 from tailpipe.http_guard.programs import ProgramAccess, text_refusal
 from tailpipe.http_guard.sockets import listen_on
-
-if TYPE_CHECKING:
-    from mcp.server.mcpserver import MCPServer
-
-__all__ = ["HOST", "PATH", "guarded_app", "listening", "new_token", "serve"]
 
 HOST = "127.0.0.1"
 PATH = "/mcp"
@@ -54,9 +49,8 @@ def listening(port: int) -> socket.socket:
     try:
         return listen_on(HOST, port)
     except OSError as error:
-        raise UsageError(
-            f"cannot listen on {HOST}:{port}: {error.strerror}", hint="choose another with --port"
-        ) from None
+        reason = error.strerror
+        raise UsageError(f"cannot listen on {HOST}:{port}: {reason}", hint="choose another with --port") from None
 
 
 def serve(server: MCPServer, token: str, bound: socket.socket) -> None:

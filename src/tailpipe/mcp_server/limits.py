@@ -11,8 +11,6 @@ from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.query.json_values import plain
 
-__all__ = ["CELL", "Limits", "Rows", "answer", "joined", "shortened"]
-
 CELL = 2_000
 """Characters of one text in an answer."""
 _SMALL_CELL = 200
@@ -85,7 +83,7 @@ def _size(value: Any) -> int:
 
 def answer(rows: Rows, **facts: Any) -> dict[str, Any]:
     """An answer with rows, and what was truncated of it."""
-    return {**facts, "rows": rows.kept, **({"truncated": rows.truncated} if rows.truncated else {})}
+    return {**facts, "rows": rows.kept, **joined(rows.truncated)}
 
 
 def joined(messages: Sequence[str]) -> dict[str, Any]:

@@ -6,22 +6,18 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tailpipe.errors import TailpipeError
 from tailpipe.frozen import frozen
+from tailpipe.home.home import Home
 from tailpipe.mcp_server.limits import Limits
 from tailpipe.mcp_server.work import Stop, done
 from tailpipe.operations.query import Query, open_session
 from tailpipe.query.narrowing import Narrowing
+from tailpipe.query.session import Session
 from tailpipe.workers.places import Places
 from tailpipe.workers.worker import Call
-
-if TYPE_CHECKING:
-    from tailpipe.home.home import Home
-    from tailpipe.query.session import Session
-
-__all__ = ["Open", "Reading", "ToolContext", "Work", "error_text", "prepared"]
 
 Open = Callable[[], "Home"]
 

@@ -20,8 +20,6 @@ from tailpipe.mcp_server.reading import Reading, Work, error_text
 from tailpipe.mcp_server.work import Stop, Worker
 from tailpipe.workers.pool import Workers
 
-__all__ = ["Access", "make_server"]
-
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _ACTS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=True)
 
@@ -69,11 +67,7 @@ class Access:
 def make_server(access: Access, *, may_act: bool = False) -> MCPServer:
     """A server for one workspace; tools that change data are there only if it `may_act`."""
     server: MCPServer = MCPServer(
-        "tailpipe",
-        title="tailpipe logs",
-        instructions=texts.INSTRUCTIONS,
-        version=__version__,
-        log_level="WARNING",
+        "tailpipe", title="tailpipe logs", instructions=texts.INSTRUCTIONS, version=__version__, log_level="WARNING"
     )
     _add_tables(server, access)
     _add_answers(server, access)
@@ -88,8 +82,7 @@ def make_server(access: Access, *, may_act: bool = False) -> MCPServer:
 def _add_tables(server: MCPServer, access: Access) -> None:
     @server.tool(annotations=_READS, structured_output=False)
     async def list_tables(
-        pattern: Pattern = "*",
-        include_empty: Annotated[bool, Field(description="Also tables without data.")] = False,
+        pattern: Pattern = "*", include_empty: Annotated[bool, Field(description="Also tables without data.")] = False
     ) -> str:
         """List the tables with their rows, times and partitions."""
         return await access.read(tables.list_tables, pattern, include_empty)

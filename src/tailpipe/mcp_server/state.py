@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tailpipe.catalog.overview import Overview
 from tailpipe.collect.scope import missing_days, not_requested
+from tailpipe.config.encoder import config_text
 from tailpipe.mcp_server.limits import Rows, answer
+from tailpipe.mcp_server.reading import ToolContext
 from tailpipe.model.coverage import DaySet
 from tailpipe.operations import facts
 from tailpipe.query.json_values import plain
-
-if TYPE_CHECKING:
-    from tailpipe.mcp_server.reading import ToolContext
-
-__all__ = ["config_page", "coverage", "rejected"]
+from tailpipe.query.rejected import rejected_rows
 
 
 def coverage(context: ToolContext, partition: str) -> dict[str, Any]:
@@ -51,8 +49,6 @@ def coverage(context: ToolContext, partition: str) -> dict[str, Any]:
 
 def rejected(context: ToolContext, partition: str, limit: int | None) -> dict[str, Any]:
     """Rows that could not be used, with place, reason and text."""
-    from tailpipe.query.rejected import rejected_rows
-
     most = context.limits.rows_for(limit, usual=20)
     chosen = set(context.home.select((partition,) if partition else ()))
     found = {name: held.rejected_rows for name, held in context.home.held().items() if name in chosen}
@@ -67,6 +63,4 @@ def rejected(context: ToolContext, partition: str, limit: int | None) -> dict[st
 
 def config_page(context: ToolContext) -> str:
     """The config, with secrets masked."""
-    from tailpipe.config.encoder import config_text
-
     return config_text(context.home.config)

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tailpipe.catalog.read import PartitionTotals
 from tailpipe.errors import UsageError
-from tailpipe.mcp_server.limits import Rows, answer
+from tailpipe.home.home import Home
+from tailpipe.mcp_server.limits import Rows, answer, joined
+from tailpipe.mcp_server.reading import ToolContext
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.table import COMMON_COLUMNS
 from tailpipe.operations.facts import table_names
 from tailpipe.query.json_values import parsed_json, plain
+from tailpipe.query.session import Session
 from tailpipe.sql.quoting import literal, quoted
-
-if TYPE_CHECKING:
-    from tailpipe.catalog.read import PartitionTotals
-    from tailpipe.home.home import Home
-    from tailpipe.mcp_server.reading import ToolContext
-    from tailpipe.query.session import Session
-
-__all__ = ["describe_table", "list_tables", "table_page", "tables_page"]
 
 _EXAMPLES = 2
 _SAMPLE = 50_000
@@ -33,9 +29,8 @@ _COUNTED = ("VARCHAR", "BOOLEAN", "INTEGER", "BIGINT", "SMALLINT", "TINYINT", "U
 def list_tables(context: ToolContext, pattern: str, include_empty: bool) -> dict[str, Any]:
     """The tables with data, or all declared ones."""
     held = _held(context.home)
-    names = [
-        name for name in (table_names(context.home) if include_empty else sorted(held)) if fnmatchcase(name, pattern)
-    ]
+    known = table_names(context.home) if include_empty else sorted(held)
+    names = [name for name in known if fnmatchcase(name, pattern)]
     rows = []
     for name in names:
         table = context.home.tables.get(name)
@@ -81,12 +76,13 @@ def describe_table(context: ToolContext, name: str, include_values: bool) -> dic
                 top = _top_values(session, day, kinds)
             found = session.run(f"SELECT * FROM {day} LIMIT {_EXAMPLES}")
             examples.take(_filled(row, found.columns, found.types) for row in found.rows)
-    descriptions = _descriptions(context.home, name)
+    table = context.home.tables.get(name)
+    declared = (*(table.columns if table else ()), *COMMON_COLUMNS)
+    descriptions = {column.name: column.description or "" for column in declared}
     columns = [
         {"name": column, "type": kind, "description": descriptions.get(column, ""), **top.get(column, {})}
         for column, kind in kinds.items()
     ]
-    table = context.home.tables.get(name)
     facts = {
         "table": name,
         "description": table.description if table else None,
@@ -95,12 +91,7 @@ def describe_table(context: ToolContext, name: str, include_values: bool) -> dic
     }
     shown = Rows(context.limits, context.limits.most_rows, size=examples.size).take(columns)
     truncated = [*examples.truncated, *(one.replace("rows", "columns") for one in shown.truncated)]
-    return {
-        **facts,
-        "columns": shown.kept,
-        "examples": examples.kept,
-        **({"truncated": truncated} if truncated else {}),
-    }
+    return {**facts, "columns": shown.kept, "examples": examples.kept, **joined(truncated)}
 
 
 def _filled(row: tuple[Any, ...], columns: tuple[str, ...], types: tuple[str, ...]) -> dict[str, Any]:
@@ -118,12 +109,6 @@ def _top_values(session: Session, day: str, kinds: Mapping[str, str]) -> dict[st
     found = session.run(f"SELECT {items} FROM (SELECT {', '.join(map(quoted, names))} FROM {day} LIMIT {_SAMPLE})")
     (row,) = found.rows
     return {name: {"top_values": plain(values)} for name, values in zip(names, row, strict=True) if values}
-
-
-def _descriptions(home: Home, name: str) -> dict[str, str]:
-    table = home.tables.get(name)
-    columns = (*(table.columns if table else ()), *COMMON_COLUMNS)
-    return {column.name: column.description or "" for column in columns}
 
 
 def tables_page(context: ToolContext) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -11,14 +11,10 @@ import anyio
 import anyio.to_thread
 
 from tailpipe.errors import TailpipeError, TimeLimitError, UsageError
+from tailpipe.workers.pool import Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tailpipe.mcp_server.reading import Reading
-    from tailpipe.workers.pool import Workers
-
-__all__ = ["Stop", "Worker", "done"]
 
 T = TypeVar("T")
 _AGAIN_SECONDS = 0.1
@@ -48,7 +44,7 @@ class Stop:
 
     @contextmanager
     def ending(self, end: Callable[[], None]) -> Iterator[None]:
-        """While this runs, `end` is called to end it, again and again: what had not begun did not hear it."""
+        """While this runs, `end` is called repeatedly to end it: work that had not begun misses the first calls."""
         with self._lock:
             self._ends.append(end)
         try:
@@ -99,7 +95,7 @@ class Worker:
         return self._room.borrowed_tokens
 
     async def run(self, work: Callable[[Stop], T], seconds: float | None) -> T:
-        """What the work gives. If the call is cancelled, the work is ended first, so that none is left behind."""
+        """The result of the work. If the call is cancelled, the work is ended first: no thread is left behind."""
         stop = Stop(seconds)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_cancelling, stop)

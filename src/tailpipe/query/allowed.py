@@ -7,14 +7,11 @@ translator, learns something new.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+
+from sqlglot import exp
+from sqlglot.expressions import Expr
 
 from tailpipe.errors import UsageError
-
-if TYPE_CHECKING:
-    from sqlglot.expressions import Expr
-
-__all__ = ["SAME", "refuse_unknown", "refused"]
 
 SAME = frozenset(
     """
@@ -45,16 +42,9 @@ _SHAPES = frozenset(
 )
 """The other parts of a statement."""
 _WRITTEN = frozenset(
-    {
-        "array_compact",
-        "array_contains",
-        "date_format",
-        "date_trunc",
-        "from_utc_timestamp",
-        "rint",
-        "to_utc_timestamp",
-        "try_element_at",
-    }
+    """
+    array_compact array_contains date_format date_trunc from_utc_timestamp rint to_utc_timestamp try_element_at
+    """.split()  # noqa: SIM905
 )
 """Functions of Spark that the translation itself puts in."""
 _WORD = re.compile(r"\w+")
@@ -64,8 +54,6 @@ _NUMBER = re.compile(r"[0-9.]+(?:[eE][+-]?[0-9]+)?")
 
 def refuse_unknown(statement: Expr) -> None:
     """Raise if a translated statement has a part that is not on the lists, or one that could be more than it seems."""
-    from sqlglot import exp
-
     for node in statement.walk():
         kind = type(node).__name__
         if isinstance(node, exp.Anonymous):
@@ -83,16 +71,13 @@ def refuse_unknown(statement: Expr) -> None:
 
 def _is_plain(node: Expr) -> bool:
     """Whether what is written without quotes is only words, a number, or the name of a type that all have."""
-    from sqlglot import exp
-
     if isinstance(node, exp.Identifier | exp.RawString) or node.is_string:
         return True
     if isinstance(node, exp.Literal):
         return _NUMBER.fullmatch(node.name) is not None
     if isinstance(node, exp.DataType):
-        return (
-            isinstance(node.this, exp.DataType.Type) and not node.is_type("userdefined") and not node.args.get("kind")
-        )
+        is_known = isinstance(node.this, exp.DataType.Type) and not node.is_type("userdefined")
+        return is_known and not node.args.get("kind")
     return all(_PLAIN.fullmatch(value) for value in node.args.values() if isinstance(value, str) and value)
 
 

@@ -1,45 +1,49 @@
-"""The answer to a statement: its columns, and its rows as they are asked for."""
+"""The answer to a statement: its columns, and its rows, fetched on demand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.frozen import frozen
+from tailpipe.model.types import stored_type
+from tailpipe.query.statements import find_statements
+from tailpipe.sql.duck import duckdb
+from tailpipe.sql.quoting import quoted
 
 if TYPE_CHECKING:
     import pyarrow
 
     from tailpipe.query.limit import TimeLimit
-    from tailpipe.sql.duck import duckdb
-
-__all__ = ["Answer"]
 
 _ROWS_AT_ONCE = 1000
+_FAILURES = (duckdb.Error, ArithmeticError, MemoryError, OSError, RuntimeError, ValueError)
+"""What DuckDB and pyarrow raise: also for values that Python cannot hold, and when a statement is interrupted."""
 
 
 @frozen
 class Answer:
-    """What a statement gives: names and DuckDB types of its columns, and its rows, from DuckDB as they are asked for.
-
-    Take one of `rows`, `batches()` and `table()`, once, and before the session runs the next statement.
-    """
+    """Columns, DuckDB types and rows: read `rows`, `batches()` or `table()` once, before the next statement."""
 
     columns: tuple[str, ...]
     types: tuple[str, ...]
     _connection: duckdb.DuckDBPyConnection
-    _told: Callable[[Exception], BaseException]
+    _explain: Callable[[Exception], BaseException]
     _limit: TimeLimit
 
     @cached_property
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows, one after the other."""
         try:
-            while rows := self._fetched():
+            while True:
+                with self._limit.running():
+                    rows = self._connection.fetchmany(_ROWS_AT_ONCE)
+                if not rows:
+                    return
                 yield from rows
-        except Exception as error:  # of DuckDB, and RuntimeError when it was interrupted
-            raise self._told(error) from error
+        except _FAILURES as error:
+            raise self._explain(error) from error
 
     def batches(self, rows: int = 50_000) -> Iterator[pyarrow.RecordBatch]:
         """The rows as Arrow batches of about that many; never more than a few of them are in memory."""
@@ -48,26 +52,40 @@ class Answer:
         try:
             with self._limit.running():
                 reader = self._connection.to_arrow_reader(rows)
-            while (batch := self._next(reader)) is not None:
+            while True:
+                with self._limit.running():
+                    batch = next(reader, None)
+                if batch is None:
+                    return
                 yield batch
-        except Exception as error:
-            raise self._told(error) from error
+        except _FAILURES as error:
+            raise self._explain(error) from error
 
     def table(self) -> pyarrow.Table:
         """All rows at once, in types that every reader of Arrow knows."""
-        from tailpipe.query.portable import portable
+        from tailpipe.query.exact import portable
 
         try:
             with self._limit.running():
                 rows = self._connection.to_arrow_table()
-        except Exception as error:
-            raise self._told(error) from error
+        except _FAILURES as error:
+            raise self._explain(error) from error
         return portable(rows, self.columns, self.types)
 
-    def _fetched(self) -> list[tuple[Any, ...]]:
-        with self._limit.running():
-            return self._connection.fetchmany(_ROWS_AT_ONCE)
 
-    def _next(self, reader: pyarrow.RecordBatchReader) -> pyarrow.RecordBatch | None:
-        with self._limit.running():
-            return next(reader, None)
+def is_address(kind: str) -> bool:
+    """Whether a type of DuckDB is that of addresses, or has it inside."""
+    return stored_type(kind, "INET") != kind
+
+
+def addresses_as_text(sql: str, names: Sequence[str], types: Sequence[str]) -> str:
+    """A query with its addresses cast to text: to all but DuckDB, an address is a struct of numbers."""
+    casts = ", ".join(
+        f"CAST(c{x} AS {stored_type(kind, 'INET')}) AS {quoted(name)}"
+        if is_address(kind)
+        else f"c{x} AS {quoted(name)}"
+        for x, (name, kind) in enumerate(zip(names, types, strict=True))
+    )
+    _, query = find_statements(sql)[-1]
+    columns = ", ".join(f"c{x}" for x in range(len(names)))
+    return f"SELECT {casts} FROM (\n{query}\n) AS answer({columns})"

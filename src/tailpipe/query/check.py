@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.config.config import Config
@@ -13,15 +12,11 @@ from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
 from tailpipe.query.statements import is_refused
 from tailpipe.query.views import shows, table_views
-
-if TYPE_CHECKING:
-    from tailpipe.sql.duck import duckdb
-
-__all__ = ["check_schemas", "refuse_broken"]
+from tailpipe.sql.duck import duckdb
 
 
 def check_schemas(config: Config, tables: Mapping[str, Table]) -> Iterator[Diagnostic]:
-    """Every problem in the conditions of the config's schemas, where it stands; each once, for the first table."""
+    """Every problem in the conditions of the config's schemas, with its place; each once, for the first table."""
     from tailpipe.sql.check import check_condition
 
     nothing = Snapshot(Path("/"), (), {}, 0)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from fnmatch import translate
+from glob import escape
 from pathlib import Path
 from types import MappingProxyType
 
@@ -19,12 +20,10 @@ from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.views import View, schema_views, shows, table_views
 from tailpipe.sql.quoting import literal, moment, quoted
 
-__all__ = ["listed_statements", "live_statements", "statements_of"]
-
 _PARTS = re.compile(r"\*+|\[!?\]?[^]]*\]|.", re.DOTALL)
 _NOTHING = r"[^\x00-\x{10FFFF}]"
 _MAIN = "main"
-"""Where a client looks for tables without being told."""
+"""The schema that a client searches by default."""
 
 
 def statements_of(
@@ -41,7 +40,9 @@ def statements_of(
     if request.is_live:
         hives = {name: root.parent for name, root in snapshot.roots.items()}
         return live_statements(_views_here(snapshot, tables), schemas, narrowing, hive, hives, now=now)
-    return listed_statements(_views_here(snapshot, tables, narrowing), schemas, now=now)
+    blocks, whole = list(schemas), _views_here(snapshot, tables, narrowing)
+    shown = [replace(view, schema=_MAIN) for view in whole]  # over the current files, named one by one
+    return [*_schemas(blocks), *(view.sql for view in (*shown, *schema_views(whole, blocks, now=now)))]
 
 
 def _views_here(snapshot: Snapshot, tables: Mapping[str, Table], narrowing: Narrowing | None = None) -> list[View]:
@@ -53,13 +54,6 @@ def _views_here(snapshot: Snapshot, tables: Mapping[str, Table], narrowing: Narr
     return [found.get(view.name) or replace(view, files=()) for view in table_views(snapshot, tables, narrowing)]
 
 
-def listed_statements(views: Sequence[View], schemas: Iterable[Schema], *, now: datetime) -> list[str]:
-    """Views over the files that are live now, named one by one."""
-    blocks = list(schemas)
-    shown = [replace(view, schema=_MAIN) for view in views]
-    return [*_schemas(blocks), *(view.sql for view in (*shown, *schema_views(views, blocks, now=now)))]
-
-
 def live_statements(
     views: Sequence[View],
     schemas: Iterable[Schema],
@@ -69,10 +63,7 @@ def live_statements(
     *,
     now: datetime,
 ) -> list[str]:
-    """Views over whatever the hive holds when they are asked; a table without a file has no rows until then.
-
-    `hives` are those of partitions that are on another disk.
-    """
+    """Views over what the hive holds at each query; `hives` are those of partitions on another disk."""
     blocks = list(schemas)
     statements = _schemas(blocks)
     for view in views:
@@ -94,14 +85,10 @@ def _live(view: View, hives: Sequence[Path], conditions: Iterable[str]) -> str:
     if not view.files:
         return view.outline
     table = partition_segment(f"{view.name}.x").partition("/")[0]
-    globs = [literal(f"{_escaped(str(hive))}/{table}/**/*.parquet") for hive in hives]
-    live = replace(view, options="hive_partitioning = false, union_by_name = true", conditions=tuple(conditions))
-    return live.reading(globs[0] if len(globs) == 1 else f"[{', '.join(globs)}]")
-
-
-def _escaped(path: str) -> str:
-    """A directory as a glob that means it alone."""
-    return "".join(f"[{character}]" if character in "*?[" else character for character in path)
+    globs = [literal(f"{escape(str(hive))}/{table}/**/*.parquet") for hive in hives]
+    paths = globs[0] if len(globs) == 1 else f"[{', '.join(globs)}]"
+    options = "hive_partitioning = false, union_by_name = true"
+    return replace(view, conditions=tuple(conditions)).reading(paths, options)
 
 
 def _conditions(narrowing: Narrowing) -> Iterator[str]:
@@ -111,9 +98,8 @@ def _conditions(narrowing: Narrowing) -> Iterator[str]:
         yield f"tp_timestamp < {moment(narrowing.window.end)}"
     if narrowing.partitions:
         address = "tp_table || '.' || tp_partition"
-        yield " OR ".join(
-            _matching(address if "." in pattern else "tp_partition", pattern) for pattern in narrowing.partitions
-        )
+        columns = ((address if "." in one else "tp_partition", one) for one in narrowing.partitions)
+        yield " OR ".join(_matching(column, one) for column, one in columns)
     if narrowing.indexes:
         yield " OR ".join(_matching("tp_index", pattern) for pattern in narrowing.indexes)
 

@@ -23,8 +23,6 @@ from tailpipe.frozen import frozen
 from tailpipe.sql.quoting import literal
 from tailpipe.stores.version import NOW, Version
 
-__all__ = ["ClientViews", "Databases"]
-
 _log = logging.getLogger(__name__)
 _NAMES = re.compile(r'"\w+"')
 """The names in a statement that makes a view: first its schema, then its own."""
@@ -76,13 +74,9 @@ Statements = Callable[[ClientViews], Sequence[str]]
 """The SQL that creates the requested views, over the current files."""
 
 
-def _raise(error: TailpipeError) -> None:
-    raise error
-
-
 @frozen
 class Databases:
-    """The databases of a workspace. A request is stored beside its database, and dropped when that was deleted."""
+    """The databases of a workspace. A request is stored next to its database, and dropped after that was deleted."""
 
     layout: Layout
     statements: Statements
@@ -115,10 +109,9 @@ class Databases:
 
     @contextmanager
     def following(self, clock: Callable[[], float] = monotonic) -> Iterator[Callable[[], None]]:
-        """What to call after each commit: it has them written anew, and in the end once more if it left one out.
+        """A function to call after each commit, which rewrites the databases; slow ones are skipped until the end.
 
-        It does so only where that takes long: the views name every live file, and with very many of them a run
-        of a thousand commits would spend its time on nothing else.
+        The views name every live file: with very many files, a run of a thousand commits would do nothing else.
         """
         is_behind, until = False, 0.0
 
@@ -138,7 +131,7 @@ class Databases:
                 self.refresh()
 
     def refresh(self) -> None:
-        """Write all of them anew. What cannot be written stays as it is: a commit must not fail for it.
+        """Write all databases again. One that cannot be written stays as it is: a commit must not fail because of it.
 
         A view whose schema is wrong is left out, because the others would soon name files that are gone.
         """
@@ -159,7 +152,7 @@ class Databases:
             except (OSError, ValueError, KeyError, TypeError) as error:
                 _log.warning("%s cannot be read: %s", path, error)
 
-    def _write(self, views: ClientViews, refused: Callable[[TailpipeError], None] = _raise) -> Path:
+    def _write(self, views: ClientViews, refused: Callable[[TailpipeError], None] | None = None) -> Path:
         from tailpipe.sql.duck import duckdb, first_line
         from tailpipe.sql.inet import load_for
 
@@ -173,7 +166,10 @@ class Databases:
                     try:
                         connection.execute(statement)
                     except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException) as error:
-                        refused(_mistake(statement, first_line(error)))
+                        failure = _mistake(statement, first_line(error))
+                        if refused is None:
+                            raise failure from error
+                        refused(failure)
             draft.chmod(0o600)
             os.replace(draft, path)  # noqa: PTH105 - the exchange is the point
         except duckdb.Error as error:
@@ -188,9 +184,8 @@ class Databases:
         return path
 
 
-def _mistake(statement: str, said: str) -> TailpipeError:
+def _mistake(statement: str, reason: str) -> TailpipeError:
     schema, table = _NAMES.findall(statement)[:2]
     hint = f"correct the where of schema {schema}, or leave out that schema: tailpipe config check --sql"
-    return TailpipeError(
-        f"the view {schema}.{table} cannot be created: {said.partition(': ')[2].rstrip('!')}", hint=hint
-    )
+    cause = reason.partition(": ")[2].rstrip("!")
+    return TailpipeError(f"the view {schema}.{table} cannot be created: {cause}", hint=hint)

@@ -6,16 +6,13 @@ Spark, a wrong answer cannot be seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from sqlglot import exp
+from sqlglot.expressions import Expr
 
 from tailpipe.query.allowed import SAME, refused
-from tailpipe.query.json_paths import spark_path
-
-if TYPE_CHECKING:
-    from sqlglot.expressions import Expr
-
-__all__ = ["reconcile"]
 
 _NUMBERS = ("FLOAT", "DOUBLE", "DECIMAL")
 """Types of numbers that may have something behind the point; the first two are rounded to the even one."""
@@ -23,12 +20,11 @@ _WHOLE = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT", "UTINYINT", "USMALLI
 _UNITS = frozenset({"YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"})
 _PARTS = frozenset({"YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "DOY"})
 _CODES = frozenset("YmdHMSbBpIfy")
+_STEP = re.compile(r'\.(?:"(?P<quoted>[^"\\]+)"|(?P<plain>[^."\[\\]+))|\[(?P<index>\d+)\]')
 
 
 def reconcile(statement: Expr, types: Mapping[str, str]) -> Expr:
     """The statement in words that mean the same on Spark; `types` are those of the columns, by name in lower case."""
-    from sqlglot import exp
-
     for select in statement.find_all(exp.Select):
         distinct = select.args.get("distinct")
         if distinct is not None and distinct.args.get("on"):
@@ -49,8 +45,6 @@ def reconcile(statement: Expr, types: Mapping[str, str]) -> Expr:
 
 def _write_out_windows(select: Expr) -> None:
     """Put the windows of a WINDOW clause where they are used: Spark does not show what is in such a clause."""
-    from sqlglot import exp
-
     named = {window.name.lower(): window for window in select.args.get("windows") or ()}
     select.set("windows", None)
     for window in select.find_all(exp.Window) if named else ():
@@ -67,8 +61,6 @@ def _write_out_windows(select: Expr) -> None:
 
 def _check(node: Expr, kinds: _Kinds) -> None:
     """Refuse what is not known to give the same answer."""
-    from sqlglot import exp
-
     if isinstance(node, exp.Anonymous):
         if node.name.lower() != "now":
             raise refused(node.name.lower())
@@ -97,9 +89,7 @@ def _check(node: Expr, kinds: _Kinds) -> None:
 
 
 def _around(node: Expr) -> Expr | None:
-    """What a node stands in, without brackets."""
-    from sqlglot import exp
-
+    """The parent of a node, without brackets."""
     while isinstance(node.parent, exp.Paren):
         node = node.parent
     return node.parent
@@ -113,9 +103,7 @@ def _has_plain_codes(form: Expr) -> bool:
 
 
 def _rewritten(node: Expr, kinds: _Kinds) -> Expr:
-    """The node, or what stands for it on Spark."""
-    from sqlglot import exp
-
+    """The node, or its replacement on Spark."""
     if isinstance(node, exp.Anonymous) and node.name.lower() == "now":
         return exp.CurrentTimestamp()
     if isinstance(node, exp.Div | exp.Avg):  # of decimals, Spark gives six digits
@@ -158,8 +146,6 @@ def _rewritten(node: Expr, kinds: _Kinds) -> Expr:
 
 def _cast(node: Expr, kinds: _Kinds) -> Expr:
     """A cast to a whole number rounds in DuckDB, numbers of base two to the even one, and cuts off in Spark."""
-    from sqlglot import exp
-
     is_floating = kinds.are_broken(node.this, _NUMBERS[:2])
     if node.args["to"].this.name in _WHOLE and kinds.are_broken(node.this):
         rounded = _call("rint", node.this) if is_floating else exp.Round(this=node.this.copy())
@@ -176,8 +162,6 @@ def _cast(node: Expr, kinds: _Kinds) -> Expr:
 def _join_path(node: Expr) -> None:
     """Spell a path for Spark. Arrows that follow each other become one path: in two steps, Spark would also look into
     a text that happens to be JSON."""
-    from sqlglot import exp
-
     written = node.expression
     path = None
     if isinstance(written, exp.Literal):
@@ -191,10 +175,38 @@ def _join_path(node: Expr) -> None:
     node.set("expression", exp.Literal.string(path))
 
 
+def spark_path(text: str) -> str | None:
+    """A path of DuckDB for Spark; None for ends of lists, many values, and paths that begin with `/`."""
+    if text in ("", "$"):
+        return "$"
+    if text.startswith("/"):
+        return None
+    steps = list(_steps(text)) if text.startswith("$") else [_key(text)]
+    return None if None in steps else "".join(["$", *filter(None, steps)])
+
+
+def _steps(text: str) -> Iterator[str | None]:
+    place = 1
+    while place < len(text):
+        match = _STEP.match(text, place)
+        if match is None:
+            yield None
+            return
+        yield f"[{match['index']}]" if match["index"] else _key(match["quoted"] or match["plain"])
+        place = match.end()
+
+
+def _key(name: str) -> str | None:
+    """A key as a step: Spark leaves out blanks before one, and a star means all of them."""
+    if name[:1].isspace() or name == "*":
+        return None
+    if not {".", "["} & set(name):
+        return f".{name}"
+    return None if {"'", "?"} & set(name) else f"['{name}']"
+
+
 def _without_escape(node: Expr) -> Expr:
     """For DuckDB a backslash in a pattern is a letter like others, so that Spark needs another letter for it."""
-    from sqlglot import exp
-
     pattern = node.args["expression"]
     if not pattern.is_string:
         raise refused("LIKE with a pattern that is not written out")
@@ -205,13 +217,11 @@ def _without_escape(node: Expr) -> Expr:
 
 
 def _call(name: str, *arguments: Expr) -> Expr:
-    from sqlglot import exp
-
     return exp.Anonymous(this=name, expressions=[argument.copy() for argument in arguments])
 
 
 class _Kinds:
-    """What kind of value an expression gives, as far as its text tells."""
+    """The kinds of values of expressions, as far as their text shows."""
 
     def __init__(self, types: Mapping[str, str], aliases: Mapping[str, list[Expr]]) -> None:
         self._types = types
@@ -220,8 +230,6 @@ class _Kinds:
 
     def are_broken(self, node: Expr, kinds: tuple[str, ...] = _NUMBERS) -> bool:
         """Whether the values may have something behind the point."""
-        from sqlglot import exp
-
         if isinstance(node, exp.Column):
             name = node.name.lower()
             return self._types.get(name, "").startswith(kinds) or self._of_alias(
@@ -241,8 +249,6 @@ class _Kinds:
 
     def may_be_text(self, node: Expr) -> bool:
         """Whether the values are not known to be something else."""
-        from sqlglot import exp
-
         if isinstance(node, exp.Paren):
             return self.may_be_text(node.this)
         if isinstance(node, exp.Column) and node.name.lower() not in self._aliases:
@@ -251,8 +257,6 @@ class _Kinds:
 
     def is_zoned(self, node: Expr) -> bool:
         """Whether a time has a zone."""
-        from sqlglot import exp
-
         if isinstance(node, exp.Paren):
             return self.is_zoned(node.this)
         if isinstance(node, exp.AtTimeZone):
@@ -264,15 +268,14 @@ class _Kinds:
             if len(self._aliases.get(name, ())) + (name in self._types) > 1:
                 raise refused(f'AT TIME ZONE of "{node.name}", which has two meanings,', "give it another name")
             return self._of_alias(name, self.is_zoned)
-        return isinstance(node, exp.CurrentTimestamp) or (
-            isinstance(node, exp.Cast) and "TZ" in node.args["to"].this.name
-        )
+        is_cast = isinstance(node, exp.Cast) and "TZ" in node.args["to"].this.name
+        return is_cast or isinstance(node, exp.CurrentTimestamp)
 
-    def _of_alias(self, name: str, ask: Callable[[Expr], bool]) -> bool:
+    def _of_alias(self, name: str, test: Callable[[Expr], bool]) -> bool:
         if name not in self._aliases or name in self._open:
             return False
         self._open.add(name)
         try:
-            return any(ask(meant) for meant in self._aliases[name])
+            return any(test(meant) for meant in self._aliases[name])
         finally:
             self._open.discard(name)

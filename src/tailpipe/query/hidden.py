@@ -7,45 +7,28 @@ import re
 from tailpipe.errors import UsageError
 from tailpipe.query.statements import called, words
 
-__all__ = ["refuse_places"]
-
 _FUNCTIONS = frozenset(
-    {
-        "current_setting",
-        "duckdb_extensions",
-        "duckdb_external_file_cache",
-        "duckdb_logs",
-        "duckdb_settings",
-        "duckdb_temporary_files",
-        "duckdb_views",
-        "json_serialize_plan",
-        "parse_duckdb_log_message",
-        "pg_get_viewdef",
-    }
+    """
+    current_setting duckdb_extensions duckdb_external_file_cache duckdb_logs duckdb_settings duckdb_temporary_files
+    duckdb_views json_serialize_plan parse_duckdb_log_message pg_get_viewdef
+    """.split()  # noqa: SIM905
 )
 _VIEWS = frozenset(
-    {
-        "duckdb_logs",
-        "duckdb_settings",
-        "duckdb_views",
-        "pg_settings",
-        "pg_views",
-        "sqlite_master",
-        "sqlite_schema",
-        "sqlite_temp_master",
-        "sqlite_temp_schema",
-    }
+    """
+    duckdb_logs duckdb_settings duckdb_views pg_settings pg_views
+    sqlite_master sqlite_schema sqlite_temp_master sqlite_temp_schema
+    """.split()  # noqa: SIM905
 )
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|(.))", re.DOTALL)
 
 
 def refuse_places(sql: str) -> None:
     """Raise if a statement would show settings, the text of views, or which files it reads."""
-    said = words(sql) | (words(_ESCAPE.sub(_unescaped, sql)) if "\\" in sql else frozenset())
-    found = sorted({*called(sql)} & _FUNCTIONS | said & _VIEWS)
-    if {"information_schema", "views"} <= said:
+    used = words(sql) | (words(_ESCAPE.sub(_unescaped, sql)) if "\\" in sql else frozenset())
+    found = sorted({*called(sql)} & _FUNCTIONS | used & _VIEWS)
+    if {"information_schema", "views"} <= used:
         found.append("information_schema.views")
-    if {"explain", "analyze"} <= said:
+    if {"explain", "analyze"} <= used:
         found.append("EXPLAIN ANALYZE")
     if found:
         hint = "use it on that machine, with: tailpipe query"
@@ -53,7 +36,7 @@ def refuse_places(sql: str) -> None:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    """The character that an escape of a string E'…' stands for: the name of a table can be one."""
+    """The character of an escape in a string E'…', because such a string can name a table."""
     short, four, eight, octal, other = match.groups()
     if other is not None:
         return other

@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tailpipe.query.answer import Answer
 
-__all__ = ["LONGEST", "columns_of", "instant", "json_of", "parsed_json", "plain", "rows_of"]
-
 LONGEST = 65_536
 """Characters of a value that people are shown."""
 _EXACT_INTEGERS = 2**53
@@ -37,15 +35,10 @@ def columns_of(answer: Answer) -> list[dict[str, str]]:
 
 def rows_of(answer: Answer) -> Iterator[list[Any]]:
     """The rows of an answer as `json_of` writes them."""
-    if any(_INEXACT.search(kind) for kind in answer.types):
-        yield from _exact_rows(answer)
+    if not any(_INEXACT.search(kind) for kind in answer.types):
+        for row in answer.rows:
+            yield [json_of(value, kind) for value, kind in zip(row, answer.types, strict=True)]
         return
-    for row in answer.rows:
-        yield [json_of(value, kind) for value, kind in zip(row, answer.types, strict=True)]
-
-
-def _exact_rows(answer: Answer) -> Iterator[list[Any]]:
-    """The same by way of DuckDB's own texts."""
     from tailpipe.query.exact import Exact  # late, because few types need it
 
     with Exact(answer.columns, answer.types) as exact:

@@ -6,12 +6,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 
 from tailpipe.errors import TimeLimitError, UsageError
 from tailpipe.model.duration import parse_duration
-
-__all__ = ["TimeLimit", "parse_timeout"]
 
 _AGAIN_SECONDS = 0.1
 _STUCK_SECONDS = 5.0
@@ -65,9 +62,8 @@ class TimeLimit:
 
     def error(self) -> TimeLimitError:
         """What a statement fails with that took too long."""
-        shown = timedelta(seconds=self.seconds or 0)
         hint = "raise it with --timeout, .timeout or timeout_seconds, or read fewer rows with --from and --to"
-        return TimeLimitError(f"stopped at the time limit of {_duration(shown)}", hint=hint)
+        return TimeLimitError(f"stopped at the time limit of {_duration(self.seconds or 0.0)}", hint=hint)
 
     def _watch(self, done: threading.Event, seconds: float) -> None:
         if done.wait(seconds):
@@ -81,8 +77,7 @@ class TimeLimit:
                 self.when_stuck()
 
 
-def _duration(span: timedelta) -> str:
-    seconds = span.total_seconds()
+def _duration(seconds: float) -> str:
     for size, unit in ((3600, "h"), (60, "min")):
         if seconds >= size and seconds % size == 0:
             return f"{seconds / size:g} {unit}"

@@ -5,23 +5,19 @@ from __future__ import annotations
 import math
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.expressions import Expr
 
 from tailpipe.errors import UsageError
 from tailpipe.query.parameters import Params
-
-if TYPE_CHECKING:
-    from sqlglot.expressions import Expr
-
-__all__ = ["with_values"]
 
 _LARGEST = 2**63
 
 
 def with_values(statement: Expr, params: Params) -> Expr:
     """The statement with a literal in place of each parameter; the writer of the tree escapes it like any other."""
-    from sqlglot import exp
-
     given = {name.lower(): (name, value) for name, value in params.items()}
     for node in list(statement.find_all(exp.Placeholder, exp.Parameter)):
         if (found := given.get(str(node.name).lower())) is None:
@@ -36,8 +32,6 @@ def with_values(statement: Expr, params: Params) -> Expr:
 
 
 def _literal(name: str, value: Any) -> Expr:
-    from sqlglot import exp
-
     if value is None:
         return exp.Null()
     if isinstance(value, bool):
@@ -66,6 +60,4 @@ def _literal(name: str, value: Any) -> Expr:
 
 
 def _cast(text: str, kind: str) -> Expr:
-    from sqlglot import exp
-
     return exp.Cast(this=exp.Literal.string(text), to=exp.DataType.build(kind, dialect="duckdb"))

@@ -14,8 +14,6 @@ from tailpipe.sql.inet import load_with_operators
 from tailpipe.sql.memory import engine_memory
 from tailpipe.sql.quoting import literal, quoted, text_list
 
-__all__ = ["connect_locked"]
-
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -30,15 +28,13 @@ def connect_locked(
     spill: Path,
     schemas: Iterable[str],
     search_path: str,
-    readable: Callable[[duckdb.DuckDBPyConnection], Iterable[str]],
+    readable: Iterable[str],
     *,
+    allow: Callable[[duckdb.DuckDBPyConnection], Iterable[str]] | None = None,
     has_inet: bool = False,
     is_unsafe: bool = False,
 ) -> duckdb.DuckDBPyConnection:
-    """The connection, with these schemas; `readable` prepares it and gives the only places that it may read.
-
-    An unsafe one is not locked.
-    """
+    """A connection that reads `readable` alone, and what `allow` prepares it for; an unsafe one is not locked."""
     memory = engine_memory()
     limits = {} if memory is None else {"memory_limit": f"{memory} B"}
     connection = duckdb.connect(":memory:", config={**_CONFIG, **limits})
@@ -51,7 +47,7 @@ def connect_locked(
         for name in dict.fromkeys(schemas):
             run(f"CREATE SCHEMA {quoted(name)}")
         run(f"SET search_path = {literal(search_path)}")
-        places = text_list(readable(connection))
+        places = text_list([*readable, *(allow(connection) if allow is not None else ())])
         if not is_unsafe:
             run(f"SET allowed_directories = {places}")
             run("SET enable_external_access = false")

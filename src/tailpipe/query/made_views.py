@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from tailpipe.catalog.snapshot import LiveFile
 from tailpipe.errors import UsageError
 from tailpipe.query.shown import Address, Needed, Shown
-from tailpipe.query.views import CATALOG, View
+from tailpipe.query.views import CATALOG
 from tailpipe.sql.duck import duckdb
-
-__all__ = ["MadeViews"]
-
-Told = Callable[[Exception], BaseException]
 
 
 class MadeViews:
-    """Which views one connection has over one snapshot; `own_schemas` are those of the config."""
+    """Which views one connection has over one snapshot."""
 
-    def __init__(self, shown: Shown, own_schemas: Collection[str]) -> None:
+    def __init__(self, shown: Shown) -> None:
         self._shown = shown
-        self._own_schemas = own_schemas
         self._made: dict[Address | str, object] = {}
         self._is_outlined = False
 
@@ -29,34 +23,25 @@ class MadeViews:
         connection: duckdb.DuckDBPyConnection,
         needed: Sequence[Needed],
         paths: Mapping[Address, Sequence[str]],
-        told: Told,
-        *,
+        explain: Callable[[Exception], BaseException],
         is_about_known: bool,
     ) -> None:
         """Make these views; `paths` are those of files that are not all on this disk."""
         for view, files in needed:
-            made = files, is_about_known or bool(view.conditions)
-            if self._made.get(view.address) != made or view.address in paths:
-                self._make(connection, view if made[1] else view.plain, files, paths.get(view.address), told)
-                self._made[view.address] = made
-
-    def _make(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        view: View,
-        files: Sequence[LiveFile],
-        paths: Sequence[str] | None,
-        told: Told,
-    ) -> None:
-        """Make one view; a mistake in its condition is an error of its schema, not of the statement."""
-        try:
-            connection.execute(view.over(files) if paths is None else view.plain.over_paths(paths))
-        except (duckdb.BinderException, duckdb.CatalogException) as error:
-            if not (view.conditions and view.schema in self._own_schemas):
-                raise
-            failure = told(error)
-            hint = getattr(failure, "hint", "") or "see where with: tailpipe config check --sql"
-            raise UsageError(f'the where of schema "{view.schema}" cannot be used: {failure}', hint=hint) from error
+            address, made = view.address, (files, is_about_known or bool(view.conditions))
+            if self._made.get(address) == made and address not in paths:
+                continue
+            is_plain = not made[1] or address in paths
+            places = paths[address] if address in paths else [view.place(file) for file in files]
+            try:
+                connection.execute(view.over_paths(places, is_plain=is_plain))
+            except (duckdb.BinderException, duckdb.CatalogException) as error:
+                if not (view.conditions and view.schema in self._shown.own_schemas):
+                    raise  # else it is a mistake of the schema, not of the statement
+                failure = explain(error)
+                hint = getattr(failure, "hint", "") or "see where with: tailpipe config check --sql"
+                raise UsageError(f'the where of schema "{view.schema}" cannot be used: {failure}', hint=hint) from error
+            self._made[address] = made
 
     def make_catalog(
         self, connection: duckdb.DuckDBPyConnection, read_tables: Callable[[Sequence[str]], list[str]]
@@ -76,7 +61,7 @@ class MadeViews:
             self._made[CATALOG] = with_files
 
     def outline(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Make the views that nobody has named yet, without rows."""
+        """Make the views that no statement has named yet, without rows."""
         if self._is_outlined:
             return
         if CATALOG not in self._made:

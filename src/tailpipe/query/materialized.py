@@ -31,8 +31,6 @@ from tailpipe.sql.duck import blank
 from tailpipe.sql.inet import load_for
 from tailpipe.sql.quoting import literal, quoted
 
-__all__ = ["GRACE", "from_copies", "refresh"]
-
 GRACE = timedelta(hours=1)
 """How long a copy stays that a running query may still read."""
 
@@ -67,7 +65,7 @@ def refresh(
     now: datetime,
     grace: timedelta = GRACE,
 ) -> int:
-    """Make the copies that are missing, and drop those that nothing asks for any more; how many were made."""
+    """Make the missing copies and drop the unused ones; how many were made."""
     made = 0
     chosen = [schema for schema in schemas if _is_kept(schema)]
     if not chosen and not (snapshot.root / COPIES).is_dir():
@@ -96,14 +94,14 @@ def _behind(whole: Iterable[View], schema: Schema, table: str) -> View:
 def _path(schema: Schema, behind: View) -> str:
     from hashlib import sha256  # late, because most workspaces have no copies
 
-    told = [
+    facts = [
         _FORM,
         [list(schema.partitions), list(schema.indexes), schema.from_, schema.to, schema.where],
         behind.selected,
         list(behind.columns.items()),
         [file.path for file in behind.files],
     ]
-    key = sha256(json.dumps(told).encode()).hexdigest()[:32]
+    key = sha256(json.dumps(facts).encode()).hexdigest()[:32]
     return f"{COPIES}/{schema.name}/{behind.name}/{key}"
 
 
@@ -113,7 +111,7 @@ def _is_kept(schema: Schema) -> bool:
 
 
 def _over_copy(view: View, path: str, size: int, window: Window) -> View:
-    """The same view over its copy, cut to the window as it is now; the rest of the conditions is in the copy."""
+    """A view over its copy, cut to the current window; the copy meets the other conditions."""
     selected = ", ".join(
         f"{quoted(name)} AS {quoted(name)}"
         if stored_type(kind) == kind
@@ -122,43 +120,34 @@ def _over_copy(view: View, path: str, size: int, window: Window) -> View:
     )
     copy = LiveFile(path, f"{view.name}.", "", None, date.min, view.rows, size, None, None, 0)
     condition = Narrowing(window).condition([copy])
-    return replace(
-        view,
-        files=(copy,),
-        selected=selected,
-        options="hive_partitioning = false",
-        conditions=(condition,) if condition else (),
-        sets={},
-    )
+    conditions = (condition,) if condition else ()
+    options = "hive_partitioning = false"
+    return replace(view, files=(copy,), selected=selected, options=options, conditions=conditions, sets={})
 
 
 def _write(view: View, schema: Schema, place: Path, paths: Sequence[str]) -> None:
-    """Write the rows beside their place, sync them, and give them their name in one step."""
+    """Write the rows to a draft, sync it, and rename it in one step."""
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    beside = place.with_name(f"{place.name}.{os.urandom(4).hex()}.writing")
-    columns = ", ".join(
-        f"CAST({quoted(name)} AS {stored_type(kind)}) AS {quoted(name)}" for name, kind in view.columns.items()
-    )
+    draft = place.with_name(f"{place.name}.{os.urandom(4).hex()}.writing")
+    casts = (f"CAST({quoted(name)} AS {stored_type(kind)}) AS {quoted(name)}" for name, kind in view.columns.items())
     try:
         with blank() as connection:
             refuse_broken(connection, schema)
             load_for(connection, [schema.where])
             connection.execute(f"CREATE SCHEMA {quoted(view.schema)}")
-            connection.execute((view if view.has_all_here(view.files) else view.plain).over_paths(paths))
-            connection.execute(
-                f"COPY (SELECT {columns} FROM {quoted(view.schema)}.{quoted(view.name)})"
-                f" TO {literal(str(beside))} (FORMAT parquet, COMPRESSION zstd)"
-            )
-        beside.chmod(0o400)
-        for path in (beside, place.parent):
+            connection.execute(view.over_paths(paths, is_plain=not view.has_all_here(view.files)))
+            rows = f"SELECT {', '.join(casts)} FROM {view.full_name}"
+            connection.execute(f"COPY ({rows}) TO {literal(str(draft))} (FORMAT parquet, COMPRESSION zstd)")
+        draft.chmod(0o400)
+        for path in (draft, place.parent):
             handle = os.open(path, os.O_RDONLY)
             try:
                 os.fsync(handle)
             finally:
                 os.close(handle)
-        beside.rename(place)
+        draft.rename(place)
     finally:
-        beside.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
 
 
 def _drop(copies: Path, wanted: set[Path], grace: timedelta) -> None:

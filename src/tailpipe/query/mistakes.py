@@ -9,12 +9,10 @@ from tailpipe.errors import Place, QueryError, TailpipeError
 from tailpipe.model.nearest import did_you_mean, listed
 from tailpipe.model.parameter import names_in
 from tailpipe.model.visible import width
-from tailpipe.query.views import SCHEMA, View
+from tailpipe.query.views import View
 from tailpipe.sql.duck import blank, duckdb
 from tailpipe.sql.memory import too_much_memory
 from tailpipe.sql.quoting import quoted
-
-__all__ = ["told"]
 
 _KIND = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
 _PLACE = re.compile(r"^(LINE (\d+): )(.*)\n( *)\^", re.MULTILINE)
@@ -46,11 +44,14 @@ _HINTS = {
 """What to do about other mistakes, by words of DuckDB's."""
 
 
-def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA) -> TailpipeError | KeyboardInterrupt:
+def explain_failure(
+    error: Exception, sql: str, views: Sequence[View], schema: str
+) -> TailpipeError | KeyboardInterrupt:
     """The failure of a statement as people read it; `schema` is the one of names without one."""
     text = str(error)
-    if _is_interrupt(error):
-        return KeyboardInterrupt()
+    is_stopped = isinstance(error, RuntimeError) and "interrupted" in text
+    if is_stopped or isinstance(error, duckdb.InterruptException) or text.endswith("INTERRUPT Error: Interrupted!"):
+        return KeyboardInterrupt()  # so DuckDB reports it, or pyarrow while it reads batches of DuckDB's
     if isinstance(error, RecursionError):
         return QueryError("the statement is nested too deeply", hint="write it with fewer levels")
     if isinstance(error, OverflowError):  # an interval of more days than Python counts
@@ -61,11 +62,11 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
         return TailpipeError(f"cannot read a stored file: {_first(text)}", hint=_DAMAGED)
     if isinstance(error, duckdb.IOException) or _UNREADABLE.search(text):
         return TailpipeError(_first(text), hint=_DAMAGED)
+    place = _place(text, sql)
     if isinstance(error, duckdb.PermissionException) and (match := _FILE.search(text)):
         message = f'a query reads what was collected, and "{match[1]}" was not'
-        return QueryError(message, hint="--unsafe lets it read other files", place=_place(text, sql))
+        return QueryError(message, hint="--unsafe lets it read other files", place=place)
     if match := _TABLE.search(text):
-        place = _place(text, sql)
         name = _written(match[1].strip('"'), place)
         first, _, rest = name.partition(".")
         if rest and any(view.name == first and view.schema == schema for view in views):
@@ -77,41 +78,38 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
         hint = f"if it is text of JSON, write {name}->>'{match[1]}'"
         return QueryError(f'"{match[2]}" is not a struct, so it has no field "{match[1]}"', hint=hint)
     if match := _COLUMN.search(text):
-        known, place = _columns(views, text, sql), _place(text, sql)
+        known = _columns(views, text, sql)
         if match[1].lower() not in map(str.lower, known):
             return _mistake("column", match[1], known, place)
         if candidates := _candidates(text):  # a table has it, and what stands here does not
             return _mistake("column", match[1], candidates, place)
     if match := _ALIAS.search(text):
-        return _mistake("table or alias", match[1], _candidates(text), _place(text, sql))
+        return _mistake("table or alias", match[1], _candidates(text), place)
     if match := _KEY.search(text):
         hint = did_you_mean(match[1], _candidates(text), "DESCRIBE shows the fields of a struct")
-        return QueryError(f'there is no field "{match[1]}"', hint=hint, place=_place(text, sql))
+        return QueryError(f'there is no field "{match[1]}"', hint=hint, place=place)
     if match := _OF_ADDRESSES.search(text):
         hint = "cast it to one, such as: tp_source_ip::INET"
-        return QueryError(f'"{match[1]}" expects an IP address, not text', hint=hint, place=_place(text, sql))
+        return QueryError(f'"{match[1]}" expects an IP address, not text', hint=hint, place=place)
     if match := _FUNCTION.search(text):
         if match[1].startswith("`"):
-            return QueryError('a name is quoted with ", not with `', place=_place(text, sql))
-        near = _OTHER.search(text)
-        return QueryError(
-            f'there is no function "{match[1]}"', hint=_meant(near[1]) if near else "", place=_place(text, sql)
-        )
+            return QueryError('a name is quoted with ", not with `', place=place)
+        hint = f'did you mean "{near[1]}"?' if (near := _OTHER.search(text)) else ""
+        return QueryError(f'there is no function "{match[1]}"', hint=hint, place=place)
     if match := _TYPES.search(text):
         hint = "cast a value to the type that is meant, such as x::BIGINT or '1 day'::INTERVAL"
         if "STRING_LITERAL" in match[1] and names_in(sql):
             hint = "cast the parameter, such as $days::INTEGER, or say its type: --param days:integer=7"
-        return QueryError(f"there is no function for {match[1]}", hint=hint, place=_place(text, sql))
+        return QueryError(f"there is no function for {match[1]}", hint=hint, place=place)
     if match := _CAST.search(text):
         hint = f"try_cast({match[2]} AS {match[1]}) is null where a value does not fit"
-        return QueryError(_first(text), hint=hint, place=_place(text, sql))
+        return QueryError(_first(text), hint=hint, place=place)
     hint = next((hint for words, hint in _HINTS.items() if words in text), "")
-    place = _place(text, sql)
     return QueryError(_first(text), hint=hint or _about_alias(text, sql, place), place=place)
 
 
 def _about_alias(text: str, sql: str, place: Place | None) -> str:
-    """What to write if a word of SQL stands where an alias may: `min(x) first` is none, `min(x) AS first` is one."""
+    """The hint for a keyword used as an alias without AS: `min(x) AS first` works, `min(x) first` does not."""
     near = _NEAR.search(text)
     if near is None or place is None or not re.fullmatch(r"[A-Za-z_]+", near[1]):
         return ""
@@ -124,14 +122,6 @@ def _about_alias(text: str, sql: str, place: Place | None) -> str:
         except duckdb.Error:
             return ""
     return f'"{near[1]}" is a keyword; as an alias it needs AS: AS {near[1]}'
-
-
-def _is_interrupt(error: Exception) -> bool:
-    """Whether somebody has ended the statement: so DuckDB says it, or pyarrow while it reads batches of DuckDB's."""
-    if isinstance(error, duckdb.InterruptException):
-        return True
-    text = str(error)
-    return (isinstance(error, RuntimeError) and "interrupted" in text) or text.endswith("INTERRUPT Error: Interrupted!")
 
 
 def _mistake(noun: str, name: str, known: Sequence[str], place: Place | None) -> QueryError:
@@ -169,10 +159,6 @@ def _candidates(text: str) -> list[str]:
     return re.findall(r'"([^"]+)"', candidates[1]) if candidates else []
 
 
-def _meant(name: str) -> str:
-    return f'did you mean "{name}"?'
-
-
 def _first(text: str) -> str:
     """The first line, without the kind of error before it."""
     line = _KIND.sub("", text.partition("\n")[0], count=1).rstrip("!. ")
@@ -180,7 +166,7 @@ def _first(text: str) -> str:
 
 
 def _place(text: str, sql: str) -> Place | None:
-    """Where DuckDB's caret stands, in the statement as it was written; None if it is in the SQL of a view."""
+    """The place of DuckDB's caret in the statement as it was written; None if it is in the SQL of a view."""
     match = _PLACE.search(text)
     lines = [line.rstrip("\r") for line in sql.split("\n")]
     if match is None:
@@ -214,10 +200,7 @@ def _corrected(text: str, lines: Sequence[str], number: int, column: int) -> tup
 
 
 def _reached(line: str, columns: int) -> int:
-    """How many characters of a line stand before a caret, which DuckDB sets by what each takes on a terminal.
-
-    It counts nothing for a tab, and emoji that are joined as one.
-    """
+    """The characters before a caret that DuckDB places by width: a tab counts as none, joined emoji as one."""
     is_joined = False
     for count, character in enumerate(line):
         taken = 0 if is_joined or not character.isprintable() else width(character)

@@ -19,23 +19,18 @@ from tailpipe.sql.quoting import moment
 if TYPE_CHECKING:
     from tailpipe.catalog.live import LargeSnapshot
 
-__all__ = ["Narrowing"]
-
 _MICROSECOND = timedelta(microseconds=1)
 
 
 @frozen
 class Narrowing:
-    """What of the tables is shown; empty means all of it.
-
-    A partition is meant by its name or by `table.name`, an
-    index by its value, both with wildcards. `schema` is the one that names without a schema are looked up in.
-    """
+    """The part of the tables that is shown; partitions (by name or `table.name`) and indexes may have wildcards."""
 
     window: Window = EVER
     partitions: tuple[str, ...] = ()
     indexes: tuple[str, ...] = ()
     schema: str | None = None
+    """Where names without a schema are looked up."""
 
     def __post_init__(self) -> None:
         if self.window.start == self.window.end:
@@ -65,31 +60,26 @@ class Narrowing:
 
     def files(self, files: Iterable[LiveFile]) -> tuple[LiveFile, ...]:
         """Those that can hold rows of it, by what the catalog knows of them."""
-        low, high = self._bounds
+        low, high = _microseconds(self.window.start), _microseconds(self.window.end)
         return tuple(
             file
             for file in files
-            if (not self.partitions or self._has_partition(file.partition))
-            and (not self.indexes or self._has_index(file.tp_index))
-            and (low is None or file.max_microseconds is None or file.max_microseconds >= low)
-            and (high is None or file.min_microseconds is None or file.min_microseconds < high)
+            if (not self.partitions or any(_is_partition(pattern, file.partition) for pattern in self.partitions))
+            and (not self.indexes or any(_matches(pattern, file.tp_index) for pattern in self.indexes))
+            and (file.max_microseconds is None or file.max_microseconds >= low)
+            and (file.min_microseconds is None or file.min_microseconds < high)
         )
 
     def condition(self, files: Iterable[LiveFile]) -> str:
-        """The SQL that cuts rows off files which lie across an end of the window; empty if none does."""
-        low, high = self._bounds
+        """The SQL that drops rows of files which cross an end of the window; empty if no file does."""
+        low, high = _microseconds(self.window.start), _microseconds(self.window.end)
         cuts = []
         some = tuple(files)
-        if low is not None and any(file.min_microseconds is None or file.min_microseconds < low for file in some):
+        if self.window.has_start and any(one.min_microseconds is None or one.min_microseconds < low for one in some):
             cuts.append(f"tp_timestamp >= {moment(self.window.start)}")
-        if high is not None and any(file.max_microseconds is None or file.max_microseconds >= high for file in some):
+        if self.window.has_end and any(one.max_microseconds is None or one.max_microseconds >= high for one in some):
             cuts.append(f"tp_timestamp < {moment(self.window.end)}")
         return " AND ".join(cuts)
-
-    @property
-    def _bounds(self) -> tuple[int | None, int | None]:
-        low = _microseconds(self.window.start) if self.window.has_start else None
-        return low, _microseconds(self.window.end) if self.window.has_end else None
 
     def check(self, snapshot: Snapshot | LargeSnapshot, partitions: Iterable[str]) -> None:
         """Refuse a partition or an index that nothing has: a wrong name must not look like no rows."""
@@ -104,21 +94,15 @@ class Narrowing:
             if indexes and not any(fnmatchcase(name, pattern) for name in indexes):
                 raise UsageError(f"index not found: {pattern}", hint=_nearest(pattern, indexes))
 
-    def _has_partition(self, name: str) -> bool:
-        return any(_is_partition(pattern, name) for pattern in self.partitions)
-
-    def _has_index(self, value: str | None) -> bool:
-        return value is not None and any(_matches(pattern, value) for pattern in self.indexes)
-
 
 def _is_partition(pattern: str, address: str) -> bool:
     return _matches(pattern, address if "." in pattern else address.partition(".")[2])
 
 
 @cache
-def _matches(pattern: str, name: str) -> bool:
+def _matches(pattern: str, name: str | None) -> bool:
     """Cached, because ten thousand files have few partitions and indexes."""
-    return fnmatchcase(name, pattern)
+    return name is not None and fnmatchcase(name, pattern)
 
 
 def _microseconds(moment: datetime) -> int:

@@ -10,15 +10,13 @@ from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.sql.quoting import literal, quoted, text_list
 
-__all__ = ["Needle"]
-
 _ADDRESSES = ("tp_source_ip", "tp_destination_ip")
 _NAMES = ("tp_usernames", "tp_emails", "tp_domains", "tp_akas", "tp_tags", "tp_host", "tp_service", "tp_message")
 """The common columns that say who and what; those of tailpipe's own bookkeeping would match whole files."""
 _TEXTS = re.compile(r"VARCHAR|JSON|UUID|STRUCT|MAP|.*\[\d*\]$", re.DOTALL)
 _INTEGERS = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
 _ENDS = {4: (r"(^|[^0-9.])", r"($|[^0-9.]|\.($|[^0-9]))"), 6: (r"(^|[^0-9a-f:.])", r"($|[^0-9a-f:])")}
-"""What stands before and behind an address that is not part of another one."""
+"""What comes before and after an address that is not part of another one."""
 _INTEGER = re.compile(r"-?\d{1,38}")
 
 
@@ -51,10 +49,7 @@ class Needle:
         return cls(wanted, tuple(spellings), address.version)
 
     def conditions(self, columns: Mapping[str, str], *, in_common: bool = False) -> dict[str, str]:
-        """A condition for each column that may hold it, given with its DuckDB type.
-
-        `in_common` leaves out the columns of the table's own.
-        """
+        """A condition for each column that may hold it, by DuckDB type; `in_common` skips the table's own columns."""
         found = {name: test for name, kind in columns.items() if (test := self._common(name, kind))}
         if not in_common and not self.network:
             own = {name: self._own(name, kind) for name, kind in columns.items() if not name.startswith("tp_")}
@@ -96,7 +91,7 @@ class Needle:
         return ""
 
     def _holds(self, text: str) -> str:
-        """Whether a text has it, however it is capitalised; an address only if it stands alone there."""
+        """Whether a text contains it, in any case; an address only if it is not part of another one."""
         text = f"lower({text})"
         tests = [f"contains({text}, {literal(one)})" for one in self.spellings]
         if self.address_version:

@@ -10,8 +10,6 @@ from tailpipe.query.shapes import ColumnShape, TableShape
 from tailpipe.query.views import SCHEMA
 from tailpipe.sql.quoting import literal, quoted
 
-__all__ = ["ocsf_outlines", "ocsf_shapes", "ocsf_tables", "ocsf_view"]
-
 
 def ocsf_tables(tables: Iterable[Table]) -> dict[str, list[Table]]:
     """The tables that have events of each class."""
@@ -22,8 +20,12 @@ def ocsf_tables(tables: Iterable[Table]) -> dict[str, list[Table]]:
     return found
 
 
-def ocsf_view(name: str, tables: Iterable[Table]) -> str:
-    """The statement that makes the view of a class over these tables; without any, it has no rows."""
+def ocsf_views(classes: Mapping[str, Iterable[Table]]) -> list[str]:
+    """The statements that make the views of classes over their tables; without any, a view has no rows."""
+    return [_view(name, tables) for name, tables in classes.items()]
+
+
+def _view(name: str, tables: Iterable[Table]) -> str:
     kind = CLASSES[name]
     parts = [_part(table, events, kind) for table in tables for events in table.ocsf if events.name == name]
     if not parts:
@@ -34,14 +36,14 @@ def ocsf_view(name: str, tables: Iterable[Table]) -> str:
 
 def ocsf_outlines() -> list[str]:
     """The statements that make all views without rows, where they are not there yet."""
-    return [ocsf_view(name, ()).replace("CREATE OR REPLACE VIEW", "CREATE VIEW IF NOT EXISTS") for name in CLASSES]
+    return [_view(name, ()).replace("CREATE OR REPLACE VIEW", "CREATE VIEW IF NOT EXISTS") for name in CLASSES]
 
 
 def ocsf_shapes() -> tuple[TableShape, ...]:
     """The views with their columns."""
+    columns = {one.name: one.columns.items() for one in CLASSES.values()}
     return tuple(
-        TableShape(OCSF, one.name, tuple(ColumnShape(name, kind) for name, kind in one.columns.items()), None)
-        for one in CLASSES.values()
+        TableShape(OCSF, name, tuple(ColumnShape(*one) for one in some), None) for name, some in columns.items()
     )
 
 

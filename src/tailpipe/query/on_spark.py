@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from tailpipe.spark.engine import SparkEngine
     from tailpipe.spark.object_source import Destination
 
-__all__ = ["SparkQueries", "frame_of", "queries"]
-
 T = TypeVar("T")
 RemoteReads = Callable[[Sequence[LiveFile]], "tuple[list[str], Depots]"]
 """Gives the addresses of files in stores, and the stores."""
@@ -69,7 +67,13 @@ class SparkQueries:
         """Run one SELECT, with values for its `$name` parameters; its rows come over when Spark has them all."""
         columns, types, translated, views = self._prepared(sql, params)
         found = self._done(translated, views, lambda frame: frame.toArrow())
-        return _answer(found, columns, types, self.limit)
+        connection = blank()
+        connection.register("answer", found.rename_columns([str(place) for place in range(len(columns))]))
+        try:  # gives the rows the names and types that DuckDB would have given them
+            connection.execute(f"SELECT {_items(found.schema, columns, types)} FROM answer")
+        except duckdb.Error as error:
+            raise _refused(error) from error
+        return Answer(columns, types, connection, _refused, self.limit)
 
     def write(self, sql: str, params: Params | None, destination: Destination) -> tuple[int, int]:
         """Have the executors write the rows of one SELECT as parquet objects; how many there are, and their bytes."""
@@ -94,15 +98,9 @@ class SparkQueries:
         columns, types = self._session.describe(sql, params)
         views = {view.address: view for view in self._session.views}
         names = {address: f"view_{self._token}_{number}" for number, address in enumerate(views)}
-        translated = to_spark(
-            sql,
-            names,
-            default=self._session.schema,
-            prefix=f"cte_{self._token}",
-            types=self._types(sql),
-            params=params or {},
-        )
-        for view, files in self._session.needed(sql, params):
+        default, prefix = self._session.schema, f"cte_{self._token}"
+        translated = to_spark(sql, names, default=default, prefix=prefix, types=self._types(sql), params=params)
+        for view, files in self._session.shown.needed(sql, params):
             if (name := names[view.address]) in translated.names:
                 self._register(view, files, name)
         return columns, types, translated, {name: views[address].name for address, name in names.items()}
@@ -113,35 +111,25 @@ class SparkQueries:
 
     def _types(self, sql: str) -> dict[str, str]:
         """The types of the columns of the tables that are named; of two with one name, that with the broken numbers."""
-        said = words(sql)
-        named = [view for view in self._session.views if view.name.lower() in said]
-        kinds = sorted(
-            (kind.startswith(("DOUBLE", "FLOAT", "DECIMAL")), name.lower(), kind)
-            for view in named
-            for name, kind in view.columns.items()
-        )
-        return {name: kind for _, name, kind in kinds}
+        used = words(sql)
+        named = [view for view in self._session.views if view.name.lower() in used]
+        kinds = [(name.lower(), kind) for view in named for name, kind in view.columns.items()]
+        return dict(sorted(kinds, key=lambda one: (one[1].startswith(("DOUBLE", "FLOAT", "DECIMAL")), *one)))
 
     def interrupt(self) -> None:
         """End what Spark is doing."""
         self._spark.sparkContext.cancelAllJobs()
 
     def _register(self, view: View, files: tuple[LiveFile, ...], name: str) -> None:
-        """Have Spark read the files that a statement needs; those in a store alone are brought here first.
-
-        On a cluster its hosts read them from the store.
-        """
+        """Have Spark read the files that a statement needs: from this disk, or on a cluster from the store."""
         if self._registered.get(view.address) != files:
-            depots = None
-            if self._remote is None:
-                paths = self._session.local(view, files)
-            else:
-                paths, depots = self._remote(files)
-            frame = _frame(self._spark, view, files, paths, self._session.column_sets, depots)
+            paths, depots = self._remote(files) if self._remote else (self._session.local(view, files), None)
+            frame = _frame(self._spark, view, files, paths, self._session.shown.snapshot.columns, depots)
             frame.createOrReplaceTempView(name)
             self._registered[view.address] = files
 
     def _done(self, translated: Translated, views: Mapping[str, str], work: Callable[[DataFrame], T]) -> T:
+        from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
         spark = self._spark
@@ -154,11 +142,8 @@ class SparkQueries:
         self.limit.begin()
         try:
             with self.limit.running():
-                return _beside(named_work, self.limit)
-        except TimeLimitError:
-            self.interrupt()
-            raise
-        except KeyboardInterrupt:
+                return _in_thread(named_work, self.limit)
+        except (TimeLimitError, KeyboardInterrupt):
             self.interrupt()
             raise
         except PySparkException as error:
@@ -167,17 +152,12 @@ class SparkQueries:
             message = translated.in_own_words(first_line(error))
             hint = f"it was translated to: {translated.in_own_words(translated.sql)}"
             raise SparkError(f"Spark rejected the statement: {message}", hint=hint) from error
-        except TailpipeError:
-            raise
-        except Exception as error:
+        except (Py4JError, ArithmeticError, OSError, RuntimeError, ValueError) as error:
             raise (self.limit.error() if self.limit.is_over else job_failure(error)) from error
 
 
-def _beside(work: Callable[[], T], limit: TimeLimit) -> T:
-    """What the work gives, done in another thread: while rows are awaited, Python would not hear Ctrl-C.
-
-    The thread is left alone then, and ends with Spark.
-    """
+def _in_thread(work: Callable[[], T], limit: TimeLimit) -> T:
+    """Work in another thread, because Python handles no Ctrl-C while rows are awaited; an orphan ends with Spark."""
     from threading import Thread
 
     given: list[T | BaseException] = []
@@ -202,10 +182,7 @@ def _beside(work: Callable[[], T], limit: TimeLimit) -> T:
 
 @contextmanager
 def queries(engine: SparkEngine, session: Session, address: Callable[[LiveFile], str]) -> Iterator[SparkQueries]:
-    """Queries over what a session shows; both are closed at the end. Spark is started by the first query.
-
-    `address` names the object of a file, for the hosts of a cluster.
-    """
+    """Queries on Spark; session and engine are closed at the end. `address` names a file for hosts of a cluster."""
 
     def read_there(files: Sequence[LiveFile]) -> tuple[list[str], Depots]:
         paths = [address(file) for file in files]
@@ -219,10 +196,10 @@ def queries(engine: SparkEngine, session: Session, address: Callable[[LiveFile],
 def frame_of(session: Session, name: str, start: Callable[[], SparkSession], bring: Bring | None = None) -> DataFrame:
     """The rows of a table, or of `schema.table`, as a DataFrame; with `bring` it outlives the session."""
     schema, _, table = name.rpartition(".")
-    for view, files in session.needed(f"{schema}.{table}"):
+    for view, files in session.shown.needed(f"{schema}.{table}"):
         if view.address == ((schema or session.schema).lower(), table.lower()):
             paths = session.local(view, files) if bring is None else bring(files, view.place)
-            return _frame(text_session(start()), view, files, paths, session.column_sets)
+            return _frame(text_session(start()), view, files, paths, session.shown.snapshot.columns)
     known = [view.name if view.schema == session.schema else f"{view.schema}.{view.name}" for view in session.views]
     raise UsageError(f"table not found: {name}", hint=did_you_mean(name, known, "see: tailpipe table list"))
 
@@ -244,17 +221,6 @@ def _frame(
         types = {name.lower(): kind for name, kind in view.columns.items()}
         frame = frame.filter(to_spark_condition(condition, types))
     return frame
-
-
-def _answer(table: pa.Table, columns: tuple[str, ...], types: tuple[str, ...], limit: TimeLimit) -> Answer:
-    """Rows that Spark has given, with the names and types that DuckDB would have given them."""
-    connection = blank()
-    connection.register("answer", table.rename_columns([str(place) for place in range(len(columns))]))
-    try:
-        connection.execute(f"SELECT {_items(table.schema, columns, types)} FROM answer")
-    except duckdb.Error as error:
-        raise _refused(error) from error
-    return Answer(columns, types, connection, _refused, limit)
 
 
 def _items(schema: pa.Schema, columns: Sequence[str], types: Sequence[str]) -> str:

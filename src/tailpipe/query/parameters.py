@@ -14,17 +14,12 @@ from tailpipe.model.nearest import did_you_mean
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["Params", "bound", "without_pandas"]
-
 Params = Mapping[str, Any]
 """Values by name, without the `$`; names do not differ by case, as in DuckDB."""
 
 
 def bound(statements: Iterable[duckdb.Statement], params: Params) -> dict[str, Any]:
-    """The values for the parameters that these statements name, by the names that they use.
-
-    A parameter without a value is refused, and a value that no parameter is there for.
-    """
+    """The values for the parameters of these statements; missing and unknown ones are refused."""
     named = {name.lower(): name for statement in statements for name in statement.named_parameters}
     given: dict[str, Any] = {}
     for name, value in params.items():
@@ -58,10 +53,7 @@ def _plain(name: str, value: Any) -> Any:
 
 @contextmanager
 def without_pandas() -> Iterator[None]:
-    """Let DuckDB's Python bind values without pandas: it would import it to see whether they are some of its own.
-
-    That takes more than a second, for values that are plain text and numbers here.
-    """
+    """Let DuckDB bind values without importing pandas, which it would do to inspect them and takes over a second."""
     if "pandas" in sys.modules:
         yield
         return

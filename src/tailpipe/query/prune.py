@@ -1,4 +1,4 @@
-"""Prune: the files that a statement needs, told from its plan before any of them is opened.
+"""Prune: the files that a statement needs, found in its plan before any of them is opened.
 
 DuckDB leaves out files by the values in their directories, but only after it has bound the whole list, and
 it opens every file to learn the times in it. The catalog knows all that. So the statement is first planned over
@@ -16,13 +16,12 @@ from typing import Any
 
 from tailpipe.catalog.snapshot import EPOCH, LiveFile
 from tailpipe.model.ocsf import OCSF
+from tailpipe.model.table import Table
 from tailpipe.query.parameters import Params
 from tailpipe.query.statements import called, explained
 from tailpipe.query.views import CATALOG, KNOWN, View
 from tailpipe.sql.duck import duckdb
 from tailpipe.sql.quoting import literal, quoted
-
-__all__ = ["Pruner"]
 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
@@ -57,9 +56,8 @@ class Pruner:
     """Plans statements over empty tables with the columns of the views."""
 
     def __init__(self, inet: str = "") -> None:
-        self._connection = duckdb.connect(
-            ":memory:", config=_CONFIG if not inet else {**_CONFIG, "enable_external_access": "true"}
-        )
+        config = {**_CONFIG, "enable_external_access": "true"} if inet else _CONFIG
+        self._connection = duckdb.connect(":memory:", config=config)
         if inet:
             self._connection.execute(inet)
             self._connection.execute("SET enable_external_access = false")
@@ -74,10 +72,7 @@ class Pruner:
     def files(
         self, sql: str, views: Sequence[View], schema: str, values: Params | None = None
     ) -> Mapping[Address, tuple[LiveFile, ...]]:
-        """The files of each view that the statement needs; a view that is not there needs all of its own.
-
-        `values` are those of its parameters: bound before it is planned, they are constants in the plan.
-        """
+        """The files of each view that the statement needs with these parameters; a view that is missing needs all."""
         scans = self._readable_scans(sql, views, schema, values)
         return {view.address: self._needed(view, scans[view.address]) for view in views if view.address in scans}
 
@@ -90,45 +85,37 @@ class Pruner:
         columns: Collection[str],
         values: Params | None = None,
     ) -> list[LiveFile]:
-        """Those of some files that the statement may need of any of the views, by conditions on these columns alone.
-
-        So a file may stand for all those that are like it in these columns.
-        """
+        """The files that the statement may need by conditions on these columns; one may represent others like it."""
         scans = self._readable_scans(sql, views, schema, values)
         if any(view.address not in scans for view in views):
             return list(files)
         kept: set[LiveFile] = set()
         for view in views:
             own = [file for file in files if file.table == view.name]
-            for filters in scans[view.address]:
-                kept.update(self._left(own, filters, columns))
+            kept.update(file for filters in scans[view.address] for file in self._left(own, filters, columns))
         return [file for file in files if file in kept]
 
     def read_tables(
         self, sql: str, views: Sequence[View], schema: str, tables: Sequence[str], values: Params | None = None
     ) -> list[str]:
         """Those of the tables that the statement reads, and does not only mention; all, if it cannot be planned."""
-        try:
-            scans = self._scans(sql, views, schema, values)
-        except (duckdb.Error, ValueError, LookupError):
-            return list(tables)
-        read = {name for _, name in scans}
-        return [name for name in tables if name.lower() in read]
+        scans = self._scans(sql, views, schema, values)
+        read = None if scans is None else {name for _, name in scans}
+        return [name for name in tables if read is None or name.lower() in read]
 
     def _readable_scans(self, sql: str, views: Sequence[View], schema: str, values: Params | None) -> Scans:
-        """The filters on those of the views that the statement reads; nothing, if they cannot be told."""
-        try:
-            scans = self._scans(sql, views, schema, values)
-        except (duckdb.Error, ValueError, LookupError):
-            return {}  # a statement that cannot be planned says so when it is run
+        """The filters on the views that the statement reads; none if it cannot be planned."""
+        scans = self._scans(sql, views, schema, values) or {}
         fit = [view.address for view in views if not any(map(_MISLEADING.search, view.columns))]
         return {address: scans[address] for address in fit if address in scans}
 
-    def prepare(self, views: Sequence[View], statements: Iterable[str]) -> None:
-        """Make views of the schema `ocsf` over the empty tables of these views."""
+    def prepare(self, views: Sequence[View], classes: Mapping[str, Iterable[Table]]) -> None:
+        """Make the views of these classes of events over the empty tables of these views."""
+        from tailpipe.query.ocsf import ocsf_views
+
         self._make(views)
         self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {OCSF}")
-        for statement in statements:
+        for statement in ocsf_views(classes):
             self._connection.execute(statement)
 
     def _make(self, views: Sequence[View]) -> None:
@@ -137,32 +124,34 @@ class Pruner:
             if view.address not in self._made:
                 columns = ", ".join(f"{quoted(name)} {kind}" for name, kind in view.columns.items())
                 self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(view.schema)}")
-                self._connection.execute(f"CREATE TABLE {quoted(view.schema)}.{quoted(view.name)} ({columns})")
+                self._connection.execute(f"CREATE TABLE {view.full_name} ({columns})")
                 self._made.add(view.address)
 
-    def _scans(self, sql: str, views: Sequence[View], schema: str, values: Params | None) -> Scans:
+    def _scans(self, sql: str, views: Sequence[View], schema: str, values: Params | None) -> Scans | None:
+        """The filters on the tables that the statement reads; None if it cannot be planned: running it says why."""
         run = self._connection.execute
-        self._make(views)
-        if not self._has_catalog and CATALOG in sql.lower():
-            from tailpipe.query.summary import outline_summary
-
-            run(f"CREATE SCHEMA {CATALOG}")
-            outline_summary(self._connection)
-            self._has_catalog = True
-        run(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
-        run(f"SET search_path = '{schema}'")
-        planned = f"EXPLAIN (FORMAT json) {explained(sql)}"
-        ((_, plan),) = (run(planned, dict(values)) if values else run(planned)).fetchall()
         scans: Scans = {}
-        for table, filters in _scanned(json.loads(plan)):
-            _, in_schema, name = (part.strip('"').lower() for part in table.split("."))  # a word of SQL has quotes
-            scans.setdefault((in_schema, name), []).append(filters)
+        try:
+            self._make(views)
+            if not self._has_catalog and CATALOG in sql.lower():
+                from tailpipe.query.summary import outline_summary
+
+                run(f"CREATE SCHEMA {CATALOG}")
+                outline_summary(self._connection)
+                self._has_catalog = True
+            run(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
+            run(f"SET search_path = '{schema}'")
+            planned = f"EXPLAIN (FORMAT json) {explained(sql)}"
+            ((_, plan),) = run(planned, dict(values) if values else None).fetchall()
+            for table, filters in _scanned(json.loads(plan)):
+                _, in_schema, name = (part.strip('"').lower() for part in table.split("."))  # a word of SQL has quotes
+                scans.setdefault((in_schema, name), []).append(filters)
+        except (duckdb.Error, ValueError, LookupError):
+            return None
         return scans
 
     def _needed(self, view: View, scans: Sequence[Sequence[str]]) -> tuple[LiveFile, ...]:
-        needed: set[LiveFile] = set()
-        for filters in scans:
-            needed.update(self._left(view.files, filters))
+        needed = {file for filters in scans for file in self._left(view.files, filters)}
         # One of each set of columns stays, so that columns and types are those of the whole view.
         first = {file.columns_id: file for file in reversed(view.files) if file.is_here}
         missing = first.keys() - {file.columns_id for file in needed}
@@ -236,12 +225,12 @@ def _may_be_within(file: LiveFile, condition: str) -> bool:
         moments = [_moment(text) for text in re.findall(_TIME, match[1])]
         return any(moment is None or low <= moment <= high for moment in moments)
     # Brackets may stand around parts of it; read without them, a condition only becomes wider.
-    return any(_meets_all(low, high, part.split(" AND ")) for part in condition.split(" OR "))
-
-
-def _meets_all(low: datetime, high: datetime, parts: Iterable[str]) -> bool:
-    bounds = [_COMPARED.fullmatch(part) for part in parts if part != "(tp_timestamp IS NOT NULL)"]
-    return None in bounds or all(_reaches(low, high, match[1], _moment(match[2])) for match in bounds if match)
+    for alternative in condition.split(" OR "):
+        parts = (part for part in alternative.split(" AND ") if part != "(tp_timestamp IS NOT NULL)")
+        bounds = [_COMPARED.fullmatch(part) for part in parts]
+        if None in bounds or all(_reaches(low, high, match[1], _moment(match[2])) for match in bounds if match):
+            return True
+    return False
 
 
 def _reaches(low: datetime, high: datetime, operator: str, moment: datetime | None) -> bool:

@@ -10,8 +10,6 @@ from tailpipe.frozen import frozen
 from tailpipe.sql.duck import blank, duckdb, first_line
 from tailpipe.sql.quoting import text_list
 
-__all__ = ["RejectedRow", "rejected_rows"]
-
 
 @frozen
 class RejectedRow:
@@ -29,9 +27,8 @@ def rejected_rows(partition: str, paths: Sequence[Path], limit: int) -> list[Rej
     if not paths:
         return []
     listed = text_list(str(path) for path in paths)  # not as a parameter: for one, DuckDB's Python imports pandas
-    query = (
-        f"SELECT artifact, ordinal, reason, raw FROM read_parquet({listed}, hive_partitioning = false) LIMIT {limit:d}"
-    )
+    columns = "artifact, ordinal, reason, raw"
+    query = f"SELECT {columns} FROM read_parquet({listed}, hive_partitioning = false) LIMIT {limit:d}"
     try:
         with blank() as connection:
             rows = connection.execute(query).fetchall()

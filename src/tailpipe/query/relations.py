@@ -7,14 +7,11 @@ refused, wherever it is written, and no word of the statement is left where Spar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+
+from sqlglot import exp
+from sqlglot.expressions import CTE, Expr, Identifier, Table
 
 from tailpipe.errors import UsageError
-
-if TYPE_CHECKING:
-    from sqlglot.expressions import CTE, Expr, Identifier, Table
-
-__all__ = ["rename_relations"]
 
 Address = tuple[str, str]
 
@@ -23,12 +20,7 @@ _TABLE_PARTS = frozenset({"this", "db", "catalog", "alias", "joins", "laterals",
 
 
 def rename_relations(statement: Expr, tables: Mapping[Address, str], *, default: str, prefix: str) -> dict[str, str]:
-    """Rename tables as `tables` gives, and CTEs with the prefix; what each new name was called before.
-
-    `tables` are the readable ones, by schema and name in lower case; `default` is the schema without a name.
-    """
-    from sqlglot import exp
-
+    """Rename readable `tables` (schema and name in lower case) and CTEs; the former name of each new one."""
     ctes = {id(cte): f"{prefix}_{number}" for number, cte in enumerate(statement.find_all(exp.CTE))}
     found = [(table, _cte_in_scope(table)) for table in statement.find_all(exp.Table)]  # before any name changes
     names = {ctes[id(cte)]: cte.alias for cte in statement.find_all(exp.CTE)}
@@ -38,7 +30,8 @@ def rename_relations(statement: Expr, tables: Mapping[Address, str], *, default:
         shown = ".".join(part.name for part in table.parts)
         address = ((table.db or default).lower(), table.name.lower())
         name = tables.get(address) if cte is None else ctes[id(cte)]
-        is_odd = table.catalog or not isinstance(table.this, exp.Identifier) or not _has_plain_parts(table)
+        parts = {key for key, value in table.args.items() if value}
+        is_odd = table.catalog or not isinstance(table.this, exp.Identifier) or not parts <= _TABLE_PARTS
         if name is None or is_odd:
             raise UsageError(f"there is no table {shown}", hint="see: tailpipe table list")
         names[name] = shown
@@ -54,8 +47,6 @@ def rename_relations(statement: Expr, tables: Mapping[Address, str], *, default:
 
 def _rename(table: Table, name: str) -> None:
     """Give a table its new name; its alias is what the rest of the statement calls it."""
-    from sqlglot import exp
-
     alias = table.args.get("alias")
     if alias is None:
         table.set("alias", exp.TableAlias(this=_identifier(table.name)))
@@ -65,14 +56,8 @@ def _rename(table: Table, name: str) -> None:
     table.set("db", None)
 
 
-def _has_plain_parts(table: Table) -> bool:
-    return all(key in _TABLE_PARTS for key, value in table.args.items() if value)
-
-
 def _cte_in_scope(table: Table) -> CTE | None:
     """The CTE that a name without a schema means: the innermost one that is defined before it."""
-    from sqlglot import exp
-
     node: Expr = table
     while not table.db and (parent := node.parent) is not None:
         seen: list[CTE] = []
@@ -90,8 +75,6 @@ def _cte_in_scope(table: Table) -> CTE | None:
 
 def _is_recursion(table: Table, cte: CTE, given: Expr) -> bool:
     """Whether a name in a CTE may mean the CTE itself: in the second half of a recursive UNION."""
-    from sqlglot import exp
-
     if not given.args.get("recursive") or not isinstance(cte.this, exp.Union):
         return False
     node: Expr | None = table
@@ -101,6 +84,4 @@ def _is_recursion(table: Table, cte: CTE, given: Expr) -> bool:
 
 
 def _identifier(name: str) -> Identifier:
-    from sqlglot import exp
-
     return exp.to_identifier(name, quoted=True)

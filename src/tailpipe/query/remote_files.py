@@ -21,8 +21,6 @@ from tailpipe.sql.quoting import literal, quoted
 if TYPE_CHECKING:
     from tailpipe.stores.fetch import Reader
 
-__all__ = ["RemoteFiles"]
-
 _SETTINGS = (
     "http_proxy = ''",  # else one of the environment would get the requests to the gate
     "http_proxy_username = ''",
@@ -51,7 +49,8 @@ class RemoteFiles:
             found = [view.place(file) for file in files]
         else:
             found = self._opened().readable(files, view.place)
-        return [*found, *(self._columns_alone(view.sets[number]) for number in view.lacking(files))] if found else []
+        lacking = sorted(view.sets.keys() - {file.columns_id for file in files}) if found else ()
+        return [*found, *(self._columns_alone(view.sets[number]) for number in lacking)]
 
     def local(self, files: Sequence[LiveFile], place: Callable[[LiveFile], str]) -> list[str]:
         """The paths of files on this disk, fetched whole."""
@@ -82,7 +81,7 @@ class RemoteFiles:
             self._reader.interrupt()
 
     def failure(self) -> TailpipeError | None:
-        """Why a store could not be read, if DuckDB was told only that it could not."""
+        """Why a store could not be read: DuckDB only knows that a request failed."""
         return self._reader.failure() if self._reader is not None else None
 
     def close(self) -> None:

@@ -12,8 +12,6 @@ from tailpipe.stores.version import NOW, Version
 if TYPE_CHECKING:  # most files are on this disk
     from tailpipe.stores.fetch import Fetched, Limits
 
-__all__ = ["Query"]
-
 
 @frozen
 class Query:

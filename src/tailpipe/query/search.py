@@ -14,15 +14,13 @@ from tailpipe.query.session import Session
 from tailpipe.query.views import View
 from tailpipe.sql.quoting import moment, quoted
 
-__all__ = ["Found", "FoundRow", "search", "searched_views"]
-
 _ROOM = 2_000
 """How much is read of a value; what is shown of it is cut again."""
 
 
 @frozen
 class FoundRow:
-    """A row that has what was searched, with the first column that has it, and what stands there."""
+    """A row that was found, with the first column that matches, and the text in it."""
 
     tp_timestamp: datetime
     table: str
@@ -74,12 +72,12 @@ def _searched(session: Session, view: View, needle: Needle, newest: int, in_comm
     conditions = needle.conditions(view.columns, in_common=in_common)
     if not conditions:
         return Found(view.name)
-    table = f"{quoted(view.schema)}.{quoted(view.name)}"
     tests = ", ".join(f"{test} AS c{n}" for n, test in enumerate(conditions.values()))
     either = " OR ".join(f"c{n}" for n in range(len(conditions)))
     counts = ", ".join(f"count(*) FILTER (c{n})" for n in range(len(conditions)))
     times = f"min(tp_timestamp), max(tp_timestamp), list_min(max(tp_timestamp, {max(newest, 1)}))"
-    summary = f"SELECT count(*), {times}, {counts} FROM (SELECT tp_timestamp, {tests} FROM {table}) WHERE {either}"
+    tested = f"SELECT tp_timestamp, {tests} FROM {view.full_name}"
+    summary = f"SELECT count(*), {times}, {counts} FROM ({tested}) WHERE {either}"
     ((rows, first, last, since, *each),) = session.run(summary).rows
     if not rows:
         return Found(view.name)
@@ -91,7 +89,7 @@ def _searched(session: Session, view: View, needle: Needle, newest: int, in_comm
         first.replace(tzinfo=UTC),
         last.replace(tzinfo=UTC),
         columns,
-        f"FROM {quoted(view.name) if session.schema == view.schema else table} WHERE {where}",
+        f"FROM {quoted(view.name) if session.schema == view.schema else view.full_name} WHERE {where}",
         tuple(_newest(session, view, needle, {name: conditions[name] for name in columns}, since, newest)),
     )
 
@@ -108,7 +106,7 @@ def _newest(
     )
     sql = (
         f"SELECT tp_timestamp, tp_partition, place, CASE place {texts} END, tp_id"
-        f" FROM (SELECT *, CASE {names} END AS place FROM {quoted(view.schema)}.{quoted(view.name)}"
+        f" FROM (SELECT *, CASE {names} END AS place FROM {view.full_name}"
         f" WHERE tp_timestamp >= {moment(since.replace(tzinfo=UTC))})"
         f" WHERE place IS NOT NULL ORDER BY tp_timestamp DESC, tp_id LIMIT {limit}"
     )

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
-from tailpipe.catalog.snapshot import ColumnSets, LiveFile, Snapshot
+from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.ocsf import OCSF
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
-from tailpipe.query import inet
-from tailpipe.query.answer import Answer
+from tailpipe.query.answer import Answer, addresses_as_text, is_address
 from tailpipe.query.limit import TimeLimit
 from tailpipe.query.locked import connect_locked
 from tailpipe.query.made_views import MadeViews
@@ -25,11 +23,10 @@ from tailpipe.query.parameters import Params, bound
 from tailpipe.query.request import Query
 from tailpipe.query.shown import Address, Needed, Shown
 from tailpipe.query.stars import Starred, starred_columns
-from tailpipe.query.statements import asks_for_columns, is_refused, readable, refuse_weak_arrow, words
+from tailpipe.query.statements import describes_columns, is_refused, readable, refuse_weak_arrow, words
 from tailpipe.query.views import CATALOG, COPIES, KNOWN, SCHEMA, View
 from tailpipe.sql.duck import duckdb, reserved_words
 from tailpipe.sql.inet import INET_WORDS, compares_addresses, load_with_operators, wants_inet
-from tailpipe.sql.quoting import quoted
 from tailpipe.storage.scratch import make_scratch
 
 if TYPE_CHECKING:
@@ -39,14 +36,10 @@ if TYPE_CHECKING:
     from tailpipe.query.shapes import Content, TableShape
     from tailpipe.stores.fetch import Reader
 
-__all__ = ["Answer", "Session"]
-
-_NAMES_TABLES = frozenset(
-    {"from", "join", "table", "describe", "desc", "show", "summarize", "pivot", "unpivot", "into"}
-)
+_NAMES_TABLES = {"from", "join", "table", "describe", "desc", "show", "summarize", "pivot", "unpivot", "into"}
 """Words before the name of a table: a statement with none of them needs no table to be loaded."""
-_ASKS_WHAT_THERE_IS = ("show", "duckdb_", "information_schema", "pg_", "pragma_", "sqlite_")
-"""Beginnings of the words that ask for tables without naming them."""
+_LISTS_TABLES = ("show", "duckdb_", "information_schema", "pg_", "pragma_", "sqlite_")
+"""Beginnings of the words that list tables without naming them."""
 
 
 class Session:
@@ -67,15 +60,18 @@ class Session:
     ) -> None:
         self._tables = tables
         self._query = query or Query()
-        self._is_unsafe = self._query.is_unsafe
         self._schemas = tuple(schemas)
+        self._unchecked = {schema.name: schema for schema in self._schemas}
         self._newer = newer
         self._has_inet = False
-        self._checked: set[str] = set()
         self._pruner: Pruner | None = None
         self._open_reader = open_reader
         self._files: RemoteFiles | None = None
-        self.schema = self._chosen_schema()
+        self.schema = self._query.narrowing.schema or SCHEMA
+        known = [SCHEMA, OCSF, *self._unchecked]
+        if self.schema not in known:
+            hint = did_you_mean(self.schema, known, "see: tailpipe schema list")
+            raise UsageError(f"schema not found: {self.schema}", hint=hint)
         self._take(snapshot)
         self.limit = TimeLimit(self._query.timeout_seconds, self.interrupt)
         self._spill = make_scratch(Path(tempfile.gettempdir()), "tailpipe-query-")
@@ -89,19 +85,17 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """Let go of the memory, and of what was spilt."""
+        """Free the memory, and remove what was spilt."""
         try:
             self._disconnect()
         finally:
             if self._files is not None:
                 self._files.close()
-            self._shown.snapshot.close()
+            self.shown.snapshot.close()
             self._spill.close()
 
     def run(self, sql: str, params: Params | None = None) -> Answer:
@@ -111,55 +105,45 @@ class Session:
             self._files.begin()
         try:
             with self.limit.running():
-                return self._run(sql, params or {})
+                if self._query.hides_places:
+                    from tailpipe.query.hidden import refuse_places  # late, because most readers are on this machine
+
+                    refuse_places(sql)
+                extract = self._connection.extract_statements
+                statements = extract(sql) if self._query.is_unsafe else readable(self._connection, sql)
+                refuse_weak_arrow(self._connection, sql)
+                values = bound(statements, params or {})
+                self._make_views(sql, values)
+                for statement in statements:  # given an empty map, DuckDB's Python would look for pandas
+                    own = {name: values[name] for name in statement.named_parameters}
+                    self._connection.execute(statement, own or None)
+                names, types = self._described()
+                if any(map(is_address, types)) and statements[-1].type == duckdb.StatementType.SELECT:
+                    self._connection.execute(addresses_as_text(sql, names, types), values or None)
+                    names, types = self._described()
+                return Answer(names, types, self._connection, lambda error: self._explain(error, sql), self.limit)
         except (duckdb.Error, RuntimeError) as error:
-            raise self._told(error, sql) from error
+            raise self._explain(error, sql) from error
         except KeyboardInterrupt:  # while files were being fetched
             if self.limit.is_over:
                 raise self.limit.error() from None
             raise
 
-    def _run(self, sql: str, params: Params) -> Answer:
-        if self._query.hides_places:
-            from tailpipe.query.hidden import refuse_places  # late, because most readers are on this machine
-
-            refuse_places(sql)
-        extract = self._connection.extract_statements
-        statements = extract(sql) if self._is_unsafe else readable(self._connection, sql)
-        refuse_weak_arrow(self._connection, sql)
-        values = bound(statements, params)
-        self._make_views(sql, values)
-        for statement in statements:
-            self._execute(statement, {name: values[name] for name in statement.named_parameters})
-        names, types = self._described()
-        if any(map(inet.is_address, types)) and statements[-1].type == duckdb.StatementType.SELECT:
-            self._execute(inet.as_text(sql, names, types), values)
-            names, types = self._described()
-        return Answer(names, types, self._connection, lambda error: self._told(error, sql), self.limit)
-
-    def _execute(self, statement: duckdb.Statement | str, values: Params) -> None:
-        if values:
-            self._connection.execute(statement, dict(values))
-        else:  # for an empty map, too, DuckDB's Python would look for pandas
-            self._connection.execute(statement)
-
     def describe(self, sql: str, params: Params | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Names and types of the columns that a query would give; it is not run."""
         described = list(self.run(f"DESCRIBE {sql}", params).rows)
-        names, types = (tuple(str(row[place]) for row in described) for place in (0, 1))
-        return names, types
+        return tuple(str(row[0]) for row in described), tuple(str(row[1]) for row in described)
 
     def starred(self, sql: str, columns: Sequence[str]) -> Starred:
         """The columns of an answer that come from a star, or from a FROM without SELECT."""
-        tables = self._shown.named(sql)
-        known = [column for view in self._shown.views_of(tables) for column in view.columns]
+        tables = self.shown.named(sql)
+        known = [column for view in self.shown.views_of(tables) for column in view.columns]
         declared = [self._tables[name] for name in tables if name in self._tables]
         return starred_columns(self._connection, sql, columns, known, declared)
 
     def _described(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         described = self._connection.description or []
-        names, types = (tuple(str(column[place]) for column in described) for place in (0, 1))
-        return names, types
+        return tuple(str(column[0]) for column in described), tuple(str(column[1]) for column in described)
 
     def interrupt(self) -> None:
         """End the statement that runs in another thread; `KeyboardInterrupt` is raised there."""
@@ -168,19 +152,19 @@ class Session:
             self._files.interrupt()
 
     def refresh(self) -> bool:
-        """Go over to what was committed since; whether there was something."""
+        """Switch to the newest commit; whether there was a new one."""
         snapshot = self._newer(self.sequence)
         if snapshot is None:
             return False
-        self._shown.snapshot.close()
+        self.shown.snapshot.close()
         self._take(snapshot)
         return True
 
     def contents(self, schema: str) -> tuple[Content, ...]:
         """How much each table of a schema shows, and of which time."""
         views = [view for view in self.views if view.schema == schema]
-        if self._shown.large is not None:
-            views = [view for view, _ in self.needed(" ".join(f"{schema}.{view.name}" for view in views))]
+        if self.shown.large is not None:
+            views = [view for view, _ in self.shown.needed(" ".join(f"{schema}.{view.name}" for view in views))]
             views = [view for view in views if view.schema == schema]
         return tuple(self._content(view) for view in views)
 
@@ -191,10 +175,8 @@ class Session:
         bounds = [moment for file in view.files for moment in (file.min_timestamp, file.max_timestamp) if moment]
         rows, first, last = view.rows, min(bounds, default=None), max(bounds, default=None)
         if view.files and (view.conditions or is_copy):  # the catalog knows files, not conditions
-            asked = (
-                f"SELECT count(*), min(tp_timestamp), max(tp_timestamp) FROM {quoted(view.schema)}.{quoted(view.name)}"
-            )
-            ((rows, first, last),) = self.run(asked).rows
+            counted = f"SELECT count(*), min(tp_timestamp), max(tp_timestamp) FROM {view.full_name}"
+            ((rows, first, last),) = self.run(counted).rows
             first, last = (None if moment is None else moment.replace(tzinfo=UTC) for moment in (first, last))
         return Content(view.name, rows, view.size, first, last, is_copy)
 
@@ -202,7 +184,7 @@ class Session:
         """All tables of all schemas with their columns."""
         from tailpipe.query.shapes import shape_of
 
-        is_large = self._shown.large is not None  # then only a query can tell how many rows there are
+        is_large = self.shown.large is not None  # then only a query can count the rows
         shapes = (shape_of(view) for view in self.views)
         return tuple(replace(one, rows=None) if is_large else one for one in shapes)
 
@@ -219,7 +201,7 @@ class Session:
             "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type <> 'pragma'"
             " AND regexp_full_match(function_name, '[a-z]\\w+') ORDER BY ALL"
         )
-        return tuple(name for (name,) in rows.fetchall() if self._is_unsafe or not is_refused(name))
+        return tuple(name for (name,) in rows.fetchall() if self._query.is_unsafe or not is_refused(name))
 
     def keywords(self) -> tuple[str, ...]:
         """The words of SQL."""
@@ -227,44 +209,18 @@ class Session:
         return tuple(name for (name,) in rows.fetchall())
 
     def reserved_words(self) -> frozenset[str]:
-        """Those of them that name something only in quotes."""
+        """The words of SQL that name something only in quotes."""
         return reserved_words(self._connection.cursor())
 
-    def _chosen_schema(self) -> str:
-        known = [SCHEMA, OCSF, *(schema.name for schema in self._schemas)]
-        wanted = self._query.narrowing.schema or SCHEMA
-        if wanted not in known:
-            hint = did_you_mean(wanted, known, "see: tailpipe schema list")
-            raise UsageError(f"schema not found: {wanted}", hint=hint)
-        return wanted
-
     def _take(self, snapshot: Snapshot | LargeSnapshot) -> None:
-        narrowing, has_copies = self._query.narrowing, self._query.has_copies
-        self._shown = Shown(snapshot, self._tables, self._schemas, narrowing, has_copies=has_copies)
+        self.shown = Shown(snapshot, self._tables, self._schemas, self._query, self._planning)
         self.sequence = snapshot.sequence
-        self._made = self._none_made()
-
-    def _none_made(self) -> MadeViews:
-        return MadeViews(self._shown, {schema.name for schema in self._schemas})
-
-    @property
-    def column_sets(self) -> ColumnSets:
-        """The columns of the files, by the number of the set that they share."""
-        return self._shown.snapshot.columns
+        self._made = MadeViews(self.shown)
 
     @property
     def views(self) -> Sequence[View]:
         """All tables of all schemas, those of the schema `tailpipe` first; of a very large catalog without files."""
-        return self._shown.views
-
-    def needed(self, sql: str, values: Params | None = None) -> list[Needed]:
-        """The views that a statement names, with those of their files that it needs; `values` are its parameters'."""
-        return self._shown.needed(sql, self.schema, self._planning, values)
-
-    @property
-    def shown(self) -> Shown:
-        """What it shows of its snapshot."""
-        return self._shown
+        return self.shown.views
 
     def local(self, view: View, files: Sequence[LiveFile]) -> list[str]:
         """The paths of files on this disk, where they stay until the session is closed; fetched where need be."""
@@ -277,15 +233,11 @@ class Session:
             self._spill.path,
             (SCHEMA, CATALOG, OCSF, *(schema.name for schema in self._schemas)),
             self.schema,
-            self._readable,
+            [f"{directory}/" for directory in self.shown.snapshot.directories],
+            allow=None if self._files is None else self._files.allowed,
             has_inet=self._has_inet,
-            is_unsafe=self._is_unsafe,
+            is_unsafe=self._query.is_unsafe,
         )
-
-    def _readable(self, connection: duckdb.DuckDBPyConnection) -> list[str]:
-        """The places that statements may read; DuckDB is let in where fetched files are."""
-        here = [f"{directory}/" for directory in self._shown.snapshot.directories]
-        return here if self._files is None else [*here, *self._files.allowed(connection)]
 
     def _disconnect(self) -> None:
         if self._pruner is not None:
@@ -294,37 +246,45 @@ class Session:
         self._connection.interrupt()  # after Ctrl-C, closing would wait for the end of the statement
         self._connection.close()
 
-    def _begin_anew(self) -> None:
-        """Begin anew with what is readable or loaded now: once the door is closed, that cannot be changed.
-
-        Nothing but views is lost.
-        """
+    def _reconnect(self) -> None:
+        """Connect again with what is readable or loaded now: a locked connection cannot change. Only views are lost."""
         self._disconnect()
         self._connection = self._connect()
-        self._made = self._none_made()
+        self._made = MadeViews(self.shown)
 
     def _make_views(self, sql: str, values: Params) -> None:
         """Make the views that the statement names, over the files that it needs."""
-        said = words(sql)
-        schemas = said | {self.schema.lower()}
-        if not self._has_inet and (said & INET_WORDS or compares_addresses(sql) or self._ask_for_inet(schemas)):
-            self._load_inet()
-        needed = self.needed(sql, values)
+        used = words(sql)
+        if not self._has_inet:
+            conditions = (one.where for one in self._schemas if one.name.lower() in used | {self.schema.lower()})
+            if used & INET_WORDS or compares_addresses(sql) or wants_inet(conditions):
+                self._has_inet = True
+                if self._query.is_unsafe:
+                    self._connection.execute(load_with_operators())
+                else:
+                    self._reconnect()
+        needed = self.shown.needed(sql, values)
         for view, _ in needed:
-            self._check(view.schema)
+            if (schema := self._unchecked.get(view.schema)) is not None:
+                from tailpipe.query.check import refuse_broken
+
+                refuse_broken(self._connection, schema)  # a broken one leaves the others usable
+                del self._unchecked[view.schema]
         paths = self._paths(sql, needed)
-        self._made.make(
-            self._connection, needed, paths, lambda error: self._told(error, ""), is_about_known=bool(said & KNOWN)
-        )
-        if CATALOG in said:
+        is_about_known = bool(used & KNOWN)
+        self._made.make(self._connection, needed, paths, lambda error: self._explain(error, ""), is_about_known)
+        if CATALOG in used:
             self._made.make_catalog(
                 self._connection, lambda names: self._planning().read_tables(sql, (), self.schema, names, values)
             )
-        classes = self._shown.ocsf_views(sql)
-        for statement in classes:
-            self._connection.execute(statement)
-        is_lost = not needed and not classes and bool(said & _NAMES_TABLES)
-        if is_lost or any(word.startswith(_ASKS_WHAT_THERE_IS) for word in said):
+        classes = self.shown.classes(used)
+        if classes:
+            from tailpipe.query.ocsf import ocsf_views  # late, because few statements name one
+
+            for statement in ocsf_views(classes):
+                self._connection.execute(statement)
+        is_lost = not needed and not classes and bool(used & _NAMES_TABLES)
+        if is_lost or any(word.startswith(_LISTS_TABLES) for word in used):
             self._made.outline(self._connection)
 
     def _paths(self, sql: str, needed: Sequence[Needed]) -> dict[Address, list[str]]:
@@ -332,15 +292,15 @@ class Session:
         elsewhere = [(view, files) for view, files in needed if not view.has_all_here(files)]
         if not elsewhere:
             return {}
-        if asks_for_columns(sql):
+        if describes_columns(sql):
             return {view.address: [] for view, _ in elsewhere}
         reader = self._reader()
         paths = {view.address: reader.paths(view, files) for view, files in elsewhere}
         if reader.is_to_be_let_in:
-            if self._is_unsafe:  # nothing is locked, and what statements have made stays
+            if self._query.is_unsafe:  # nothing is locked, and what statements have made stays
                 reader.allowed(self._connection)
             else:
-                self._begin_anew()
+                self._reconnect()
         return paths
 
     def _reader(self) -> RemoteFiles:
@@ -350,16 +310,6 @@ class Session:
             self._files = RemoteFiles(self._open_reader, self._spill.path)
         return self._files
 
-    def _check(self, name: str) -> None:
-        """Refuse the views of a schema whose `where` is more than a condition; those of the others can be used."""
-        if name not in self._checked:
-            for schema in self._schemas:
-                if schema.name == name:
-                    from tailpipe.query.check import refuse_broken
-
-                    refuse_broken(self._connection, schema)
-            self._checked.add(name)
-
     def _planning(self) -> Pruner:
         """What plans statements over empty tables."""
         if self._pruner is None:
@@ -368,20 +318,8 @@ class Session:
             self._pruner = Pruner(load_with_operators() if self._has_inet else "")
         return self._pruner
 
-    def _ask_for_inet(self, names: Container[str]) -> bool:
-        """Whether the `where` of one of these schemas wants the extension."""
-        return wants_inet(schema.where for schema in self._schemas if schema.name.lower() in names)
-
-    def _load_inet(self) -> None:
-        """Begin anew with the extension: once the door is closed, none can be loaded. Nothing but views is lost."""
-        self._has_inet = True
-        if self._is_unsafe:
-            self._connection.execute(load_with_operators())
-            return
-        self._begin_anew()
-
-    def _told(self, error: Exception, sql: str) -> TailpipeError | KeyboardInterrupt:
-        from tailpipe.query.mistakes import told
+    def _explain(self, error: Exception, sql: str) -> TailpipeError | KeyboardInterrupt:
+        from tailpipe.query.mistakes import explain_failure
 
         if isinstance(error, TailpipeError):
             return error
@@ -390,5 +328,5 @@ class Session:
                 return self.limit.error()
             if (unread := self._files.failure()) is not None:
                 return unread
-        failure = told(error, sql, self.views, self.schema)
+        failure = explain_failure(error, sql, self.views, self.schema)
         return self.limit.error() if self.limit.is_over and isinstance(failure, KeyboardInterrupt) else failure

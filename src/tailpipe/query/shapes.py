@@ -9,8 +9,6 @@ from tailpipe.frozen import frozen
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
 from tailpipe.query.views import SCHEMA, View
 
-__all__ = ["ColumnShape", "Content", "TableShape", "shape_of"]
-
 
 @frozen
 class ColumnShape:
@@ -23,7 +21,7 @@ class ColumnShape:
 
 @frozen
 class TableShape:
-    """A table of a schema, with its columns in order, and how many rows it has; None if only a query could tell."""
+    """A table of a schema, with its columns in order and its rows; None if only a query can count them."""
 
     schema: str
     name: str
@@ -45,21 +43,17 @@ class Content:
 
 def shape_of(view: View) -> TableShape:
     """What a view shows."""
-    columns = tuple(ColumnShape(name, kind, _fields_of(kind)) for name, kind in view.columns.items())
+    columns = tuple(ColumnShape(name, kind, _fields(kind)) for name, kind in view.columns.items())
     is_whole = view.schema == SCHEMA and not view.conditions
     return TableShape(view.schema, view.name, columns, view.rows if is_whole or not view.files else None)
 
 
-def _fields_of(kind: str) -> tuple[ColumnShape, ...]:
-    if "STRUCT" not in kind:
-        return ()
-    try:
-        return _fields(parse_type(kind))
-    except UsageError:  # a type of DuckDB that no table declares
-        return ()
-
-
-def _fields(kind: ColumnType) -> tuple[ColumnShape, ...]:
+def _fields(kind: ColumnType | str) -> tuple[ColumnShape, ...]:
+    if isinstance(kind, str):
+        try:
+            return _fields(parse_type(kind)) if "STRUCT" in kind else ()
+        except UsageError:  # a type of DuckDB that no table declares
+            return ()
     if isinstance(kind, ListType):
         return _fields(kind.element)
     if not isinstance(kind, StructType):

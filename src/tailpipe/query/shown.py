@@ -16,14 +16,13 @@ from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.parameters import Params
+from tailpipe.query.request import Query
 from tailpipe.query.statements import words
 from tailpipe.query.views import CATALOG, FEW, KNOWN, SCHEMA, View, schema_views, table_views
 
 if TYPE_CHECKING:
     from tailpipe.catalog.live import LargeSnapshot, Part
     from tailpipe.query.prune import Pruner
-
-__all__ = ["Address", "Needed", "Piece", "Shown"]
 
 Address = tuple[str, str]
 Needed = tuple[View, tuple[LiveFile, ...]]
@@ -53,54 +52,45 @@ class Shown:
         snapshot: Snapshot | LargeSnapshot,
         tables: Mapping[str, Table],
         schemas: Sequence[Schema],
-        narrowing: Narrowing,
-        *,
-        has_copies: bool,
+        query: Query,
+        pruner: Callable[[], Pruner],
     ) -> None:
         self.snapshot = snapshot
+        self.large = None if isinstance(snapshot, Snapshot) else snapshot
+        """The snapshot, if files of it are loaded for each statement."""
+        self.own_schemas = frozenset(schema.name for schema in schemas)
+        """The schemas of the config."""
         self._tables = tables
         self._schemas = schemas
-        self._narrowing = narrowing
-        # A copy does not tell the partitions and indexes of its rows, so what is narrowed is read from the files.
-        self._is_narrowed = replace(narrowing, schema=None) != Narrowing()
-        self._has_copies = has_copies and not self._is_narrowed and any(schema.materialized for schema in schemas)
+        self._narrowing = query.narrowing
+        self._schema = query.narrowing.schema or SCHEMA
+        self._pruner = pruner
+        # A copy lacks the partitions and indexes of its rows, so what is narrowed is read from the files.
+        self._is_narrowed = replace(query.narrowing, schema=None) != Narrowing()
+        self._has_copies = query.has_copies and not self._is_narrowed and any(one.materialized for one in schemas)
         self._taken = datetime.now(UTC)
         held = {name.partition(".")[0] for name in snapshot.partitions}
         self._names = {name: name.lower() for name in {*held, *tables}}
         self._views: dict[frozenset[str], Sequence[View]] = {}
         self._loaded: tuple[Part, Sequence[View]] | None = None
-        self._held = frozenset(held)
+        self._held = held
 
     @property
     def views(self) -> Sequence[View]:
         """All tables of all schemas, those of the schema `tailpipe` first; those of a large snapshot without files."""
         return self.views_of(self._names)
 
-    @property
-    def large(self) -> LargeSnapshot | None:
-        """The snapshot, if files of it are loaded for each statement."""
-        return None if isinstance(self.snapshot, Snapshot) else self.snapshot
-
     def named(self, sql: str) -> list[str]:
         """The tables that a statement names; a table that none names is not even loaded."""
-        said = words(sql)
-        behind = {table.name for tables in self._classes(said).values() for table in tables}
-        return [name for name, lower in self._names.items() if lower in said or name in behind]
+        used = words(sql)
+        of_classes = {table.name for tables in self.classes(used).values() for table in tables}
+        return [name for name, lower in self._names.items() if lower in used or name in of_classes]
 
-    def ocsf_views(self, sql: str) -> list[str]:
-        """The statements that make the views of the schema `ocsf` that a statement names."""
-        classes = self._classes(words(sql))
-        if not classes:
-            return []
-        from tailpipe.query.ocsf import ocsf_view  # late, because few statements name one
-
-        return [ocsf_view(name, tables) for name, tables in classes.items()]
-
-    def _classes(self, said: Collection[str]) -> dict[str, list[Table]]:
-        """The classes of events that a statement names, with those tables that have rows and such events."""
-        if OCSF not in said and self._narrowing.schema != OCSF:
+    def classes(self, used: Collection[str]) -> dict[str, list[Table]]:
+        """The classes of events that a statement of these words names, with the tables that have such rows."""
+        if OCSF not in used and self._schema != OCSF:
             return {}
-        return {name: tables for name, tables in self._events.items() if name in said}
+        return {name: tables for name, tables in self._events.items() if name in used}
 
     @cached_property
     def _events(self) -> Mapping[str, list[Table]]:
@@ -120,28 +110,28 @@ class Shown:
             self._views[names] = self._made_of(snapshot, names)
         return self._views[names]
 
-    def needed(self, sql: str, schema: str, pruner: Callable[[], Pruner], values: Params | None = None) -> list[Needed]:
-        """The views of the tables that a statement names, with the files that it needs.
-
-        `schema` is where names without one are looked up, `values` are those of its parameters.
-        """
-        said = words(sql)
-        tables = self.named(sql)
-        _refuse_twins(tables)
-        also = self.ocsf_views(sql)
-        is_about_known = bool(KNOWN & said) or bool(also)
-        if also:
-            said = said | {SCHEMA}
-            pruner().prepare(self.views_of(tables), also)
-        if CATALOG in said:  # which tables there are is a question about the catalog, not about the tables
-            tables = pruner().read_tables(sql, self.views_of(tables), schema, tables, values)
+    def needed(self, sql: str, values: Params | None = None) -> list[Needed]:
+        """The views of the tables that a statement names, with the files that it needs for these parameters."""
+        used, tables, seen = words(sql), self.named(sql), dict[str, str]()
+        for name in sorted(tables):  # the config has no twins, but one may be held
+            if (twin := seen.setdefault(name.lower(), name)) != name:
+                hint = "SQL does not tell cases apart: rename one in the config, or delete the partitions of the other"
+                raise UsageError(f'there are two tables: "{twin}" and "{name}"', hint=hint)
+        classes = self.classes(used)
+        is_about_known = bool(KNOWN & used) or bool(classes)
+        schemas = used | {self._schema.lower()} | ({SCHEMA} if classes else set())
+        if classes:
+            self._pruner().prepare(self.views_of(tables), classes)
+        if CATALOG in used:  # which tables there are is a question about the catalog, not about the tables
+            tables = self._pruner().read_tables(sql, self.views_of(tables), self._schema, tables, values)
         every = self.views_of(tables)
         if self.large is not None and tables:
-            every = self._part(self.large, sql, tables, schema, pruner() if is_about_known else None, values)
-        views = [view for view in every if view.schema.lower() in said | {schema.lower()}]
+            read = [view for view in every if view.schema.lower() in schemas]
+            every = self._part(self.large, tables, _Statement(sql, read, values) if is_about_known else None)
+        views = [view for view in every if view.schema.lower() in schemas]
         # Few files are opened sooner than a plan is made, but no file is fetched that a plan would have left out.
         many = [view for view in views if len(view.files) > FEW or not all(file.is_here for file in view.files)]
-        found = pruner().files(sql, views, schema, values) if is_about_known and many else {}
+        found = self._pruner().files(sql, views, self._schema, values) if is_about_known and many else {}
         chosen = {view.address: found[view.address] for view in many if view.address in found}
         return [(view, chosen.get(view.address, view.files)) for view in views]
 
@@ -154,11 +144,8 @@ class Shown:
                 for one in files
                 if first <= one.tp_date <= last
             ]
-        return [
-            Piece(name, *facts)
-            for name in self._partitions([table])
-            for facts in self.snapshot.days_of(name, first, last)
-        ]
+        names, snapshot = self._partitions([table]), self.snapshot
+        return [Piece(name, *facts) for name in names for facts in snapshot.days_of(name, first, last)]
 
     def newest_date(self, table: str) -> date | None:
         """The newest date that a table has rows of."""
@@ -169,7 +156,7 @@ class Shown:
 
     @property
     def large_whole(self) -> LargeSnapshot | None:
-        """The same, if all of it is shown."""
+        """The large snapshot, if all of it is shown."""
         return None if self._is_narrowed else self.large
 
     def all_files(self) -> tuple[LiveFile, ...]:
@@ -180,7 +167,7 @@ class Shown:
 
         dates: Mapping[str, Sequence[date] | None] = dict.fromkeys(self._partitions(self._names))
         if self._is_narrowed:
-            dates = self._dates(self.snapshot, self._names)
+            dates = _dates(self._days(self.snapshot, self._names))
         return self._narrowing.files(self.snapshot.load(Part(dates)).files)
 
     def _made_of(self, snapshot: Snapshot, names: frozenset[str]) -> Sequence[View]:
@@ -194,80 +181,55 @@ class Shown:
         names = set(tables)
         return sorted(name for name in self.snapshot.partitions if name.partition(".")[0] in names)
 
-    def _part(
-        self,
-        large: LargeSnapshot,
-        sql: str,
-        tables: Sequence[str],
-        schema: str,
-        pruner: Pruner | None,
-        values: Params | None,
-    ) -> Sequence[View]:
+    def _part(self, large: LargeSnapshot, tables: Sequence[str], statement: _Statement | None) -> Sequence[View]:
         """The views over the files that the conditions of a statement leave by date, partition and index."""
         from tailpipe.catalog.live import Part
 
-        views = self.views_of(tables)
-        said = words(sql) | {schema.lower()} | ({SCHEMA} if self._classes(words(sql)) else set())
-        read = [view for view in views if view.schema.lower() in said]
-        days = self._days(large, tables)
-        if pruner is not None:
-            days = pruner.left(sql, read, schema, days, KNOWN - {"tp_index"}, values)
-        dates: dict[str, list[date]] = {}
-        for one in days:
-            dates.setdefault(one.partition, []).append(one.tp_date)
-        indexes = self._indexes(large, dates, sql, read, schema, pruner, values)
+        days = self._left(statement, self._days(large, tables), KNOWN - {"tp_index"})
+        dates, indexes = _dates(days), None
+        if self._narrowing.indexes or (statement is not None and "tp_index" in words(statement.sql)):
+            values = ((name, value) for name in dates for value in sorted(large.indexes_of(name), key=str))
+            files = [_representative(name, None, value) for name, value in values]
+            files = list(Narrowing(indexes=self._narrowing.indexes).files(files))
+            indexes = frozenset(file.tp_index for file in self._left(statement, files, {"tp_index"}))
         part = Part({name: dates.get(name, []) for name in self._partitions(tables)}, indexes)
         if self._loaded is None or self._loaded[0] != part:
             self._loaded = part, self._made_of(large.load(part), frozenset(tables))
         return self._loaded[1]
 
+    def _left(self, statement: _Statement | None, files: list[LiveFile], columns: Collection[str]) -> list[LiveFile]:
+        """The files that a statement may need, by its conditions on these columns."""
+        if statement is None:
+            return files
+        return self._pruner().left(statement.sql, statement.views, self._schema, files, columns, statement.values)
+
     def _days(self, large: LargeSnapshot, tables: Iterable[str]) -> list[LiveFile]:
-        """One that stands for all files of each date, which the narrowing leaves: a file holds rows of its date."""
-        days = [_standing_for(name, day) for name in self._partitions(tables) for day in large.dates_of(name)]
+        """One file for all files of each date that the narrowing leaves: a file holds rows of its date."""
+        days = [_representative(name, day) for name in self._partitions(tables) for day in large.dates_of(name)]
         return list(replace(self._narrowing, indexes=()).files(days))
 
-    def _dates(self, large: LargeSnapshot, tables: Iterable[str]) -> dict[str, list[date]]:
-        found: dict[str, list[date]] = {}
-        for one in self._days(large, tables):
-            found.setdefault(one.partition, []).append(one.tp_date)
-        return found
 
-    def _indexes(
-        self,
-        large: LargeSnapshot,
-        partitions: Iterable[str],
-        sql: str,
-        views: Sequence[View],
-        schema: str,
-        pruner: Pruner | None,
-        values: Params | None,
-    ) -> frozenset[str | None] | None:
-        """The indexes that are left; None if nothing is said about them."""
-        is_said = pruner is not None and "tp_index" in words(sql)
-        if not is_said and not self._narrowing.indexes:
-            return None
-        files = [
-            _standing_for(name, None, value) for name in partitions for value in sorted(large.indexes_of(name), key=str)
-        ]
-        files = list(Narrowing(indexes=self._narrowing.indexes).files(files))
-        if pruner is not None:
-            files = pruner.left(sql, views, schema, files, {"tp_index"}, values)
-        return frozenset(file.tp_index for file in files)
+@frozen
+class _Statement:
+    """A statement that may restrict the files of the views that it reads."""
+
+    sql: str
+    views: Sequence[View]
+    values: Params | None
 
 
-def _standing_for(partition: str, day: date | None, tp_index: str | None = None) -> LiveFile:
-    """What stands for all files of a partition with a date, or with an index."""
+def _dates(files: Iterable[LiveFile]) -> dict[str, list[date]]:
+    """The dates of files, by partition."""
+    found: dict[str, list[date]] = {}
+    for one in files:
+        found.setdefault(one.partition, []).append(one.tp_date)
+    return found
+
+
+def _representative(partition: str, day: date | None, tp_index: str | None = None) -> LiveFile:
+    """A file for all files of a partition with a date, or with an index."""
     low = high = None
     if day is not None:
         begin = datetime.combine(day, time(), EPOCH.tzinfo) - EPOCH
         low, high = begin // _MICROSECOND, (begin + _DAY) // _MICROSECOND - 1
     return LiveFile("", partition, "", tp_index, day or date.min, 0, 0, low, high, 0)
-
-
-def _refuse_twins(tables: Iterable[str]) -> None:
-    """Refuse tables of which DuckDB would show one for the other; the config has none, but one may be held."""
-    seen: dict[str, str] = {}
-    for name in sorted(tables):
-        if (twin := seen.setdefault(name.lower(), name)) != name:
-            hint = "SQL does not tell cases apart: rename one in the config, or delete the partitions of the other"
-            raise UsageError(f'there are two tables: "{twin}" and "{name}"', hint=hint)

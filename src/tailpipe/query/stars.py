@@ -12,8 +12,6 @@ from tailpipe.query.statements import words
 from tailpipe.sql.duck import duckdb
 from tailpipe.sql.quoting import literal
 
-__all__ = ["NO_STAR", "Starred", "selected_names", "starred_columns"]
-
 _TIME = "tp_timestamp"
 
 
@@ -46,12 +44,9 @@ def starred_columns(
 
 
 def selected_names(connection: duckdb.DuckDBPyConnection, sql: str) -> frozenset[str] | None:
-    """All names in the select lists of a statement, in lower case.
-
-    None if it has no list to look at, as DESCRIBE, or chooses columns by a pattern.
-    """
-    ((told,),) = connection.cursor().execute(f"SELECT json_serialize_sql({literal(sql)})").fetchall()
-    tree = json.loads(told)
+    """All names in the select lists in lower case; None without a list, as in DESCRIBE, or with a pattern."""
+    ((serialized,),) = connection.cursor().execute(f"SELECT json_serialize_sql({literal(sql)})").fetchall()
+    tree = json.loads(serialized)
     if tree["error"]:
         return None
     if any(node.get("class") == "STAR" and node.get("columns") for node in _nodes(tree)):

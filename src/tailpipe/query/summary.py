@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 from tailpipe.catalog.snapshot import LiveFile
 from tailpipe.query.shapes import ColumnShape, TableShape
 from tailpipe.query.views import CATALOG
+from tailpipe.sql.duck import duckdb
 from tailpipe.sql.quoting import literal, quoted
 
 if TYPE_CHECKING:
     from tailpipe.catalog.live import LargeSnapshot
-    from tailpipe.sql.duck import duckdb
-
-__all__ = ["SHAPES", "make_large_summary", "make_summary", "outline_summary"]
 
 _FILES = {
     "tp_table": "VARCHAR",
@@ -53,7 +51,7 @@ _EACH = (
     *(('[["BIGINT"]]', f"make_timestamp(c{number})") for number in (4, 5)),
     *(('[["BIGINT"]]', f"c{number} = 1") for number in (6, 7)),
 )
-"""The same of `LargeSnapshot.files_of`, which has an array for each group of files."""
+"""The columns of `LargeSnapshot.files_of`, which has an array for each group of files."""
 _CAST = ", ".join(f"make_timestamp({name})" if kind == "TIMESTAMP" else name for name, kind in _FILES.items())
 
 
@@ -74,10 +72,12 @@ def outline_summary(connection: duckdb.DuckDBPyConnection) -> None:
 def make_summary(connection: duckdb.DuckDBPyConnection, files: Sequence[LiveFile]) -> None:
     """Fill the tables with what is known of these files."""
     outline_summary(connection)
+    types = {name: "BIGINT" if kind == "TIMESTAMP" else kind for name, kind in _FILES.items()}
     for begin in range(0, len(files), _AT_ONCE):
         # As JSON in the statement: for anything else, DuckDB's Python would import pandas.
         rows = json.dumps([_row(file) for file in files[begin : begin + _AT_ONCE]])
-        connection.execute(f"INSERT INTO {CATALOG}.files SELECT {_CAST} FROM ({_read(rows)})")
+        read = f"SELECT unnest(from_json({literal(rows)}, {literal(json.dumps([types]))}), recursive := true)"
+        connection.execute(f"INSERT INTO {CATALOG}.files SELECT {_CAST} FROM ({read})")
     _sum_up(connection)
 
 
@@ -86,7 +86,7 @@ def _sum_up(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def make_large_summary(connection: duckdb.DuckDBPyConnection, snapshot: LargeSnapshot, *, with_files: bool) -> None:
-    """The same of a large snapshot, summed by the catalog itself; the days, and the files if they are asked for."""
+    """Fill the tables for a large snapshot, summed by the catalog; `files` only on request."""
     outline_summary(connection)
     for partition in sorted(snapshot.partitions):
         table, _, name = partition.partition(".")
@@ -138,8 +138,3 @@ def _row(file: LiveFile) -> dict[str, object]:
         "is_here": file.is_here,
         "is_in_store": file.key is not None,
     }
-
-
-def _read(rows: str) -> str:
-    types = {name: "BIGINT" if kind == "TIMESTAMP" else kind for name, kind in _FILES.items()}
-    return f"SELECT unnest(from_json({literal(rows)}, {literal(json.dumps([types]))}), recursive := true)"

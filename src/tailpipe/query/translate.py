@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ErrorLevel, SqlglotError, UnsupportedError
+from sqlglot.expressions import Expr
+from sqlglot.generators.spark import SparkGenerator
 
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
@@ -15,12 +22,20 @@ from tailpipe.query.parameters import Params
 from tailpipe.query.relations import rename_relations
 from tailpipe.query.statements import words
 
-if TYPE_CHECKING:
-    from sqlglot.dialects.duckdb import DuckDB
-    from sqlglot.dialects.spark import Spark
-    from sqlglot.expressions import Expr
 
-__all__ = ["Translated", "refuse_other", "to_spark", "to_spark_condition"]
+class _DuckDB(DuckDB):
+    """DuckDB's SQL with its paths of JSON as they are written: the translator would take a key apart at its dots."""
+
+    def to_json_path(self, path: Expr | None) -> Expr | None:
+        return path
+
+
+class _Spark(Spark):
+    """Spark's SQL without `${`, which Spark would replace in the text by a variable of this machine."""
+
+    class Generator(SparkGenerator):
+        def escape_str(self, text: str, *args: Any, **options: Any) -> str:
+            return super().escape_str(text, *args, **options).replace("${", "$\\u007b")
 
 
 @frozen
@@ -39,8 +54,6 @@ class Translated:
 
 def refuse_other(sql: str) -> None:
     """Refuse what is no SELECT."""
-    from sqlglot import exp
-
     if not isinstance(_parsed(sql), exp.Query):
         raise UsageError("only SELECT statements run on Spark", hint="remove --engine spark for other statements")
 
@@ -73,9 +86,6 @@ def to_spark_condition(sql: str, types: Mapping[str, str] | None = None) -> str:
 
 
 def _written(statement: Expr, types: Mapping[str, str]) -> str:
-    from sqlglot import exp
-    from sqlglot.errors import ErrorLevel, UnsupportedError
-
     reconciled = reconcile(statement, types)
     for length in list(reconciled.find_all(exp.Length)):
         # Spark measures lists by another function than text.
@@ -84,55 +94,22 @@ def _written(statement: Expr, types: Mapping[str, str]) -> str:
     refuse_unknown(reconciled)
     try:
         # Comments could be hints; names in quotes are never taken for words of Spark.
-        return reconciled.sql(_spark(), unsupported_level=ErrorLevel.RAISE, comments=False, identify=True)
+        return reconciled.sql(_Spark, unsupported_level=ErrorLevel.RAISE, comments=False, identify=True)
     except UnsupportedError as error:
         raise _untranslatable(error) from error
 
 
 def _parsed(sql: str) -> Expr:
-    import sqlglot
-    from sqlglot.errors import SqlglotError
-
     try:
         if any(token.token_type.name == "TILDE" for token in sqlglot.tokenize(sql, read="duckdb")):
             raise refused("~", "write regexp_matches")
-        return sqlglot.parse_one(sql, read=_duckdb())
+        return sqlglot.parse_one(sql, read=_DuckDB)
     except SqlglotError as error:
         raise (refused("inet") if "inet" in words(sql) else _untranslatable(error)) from error
 
 
-@cache
-def _duckdb() -> type[DuckDB]:
-    """DuckDB's SQL with its paths of JSON as they are written: the translator would take a key apart at its dots."""
-    from sqlglot.dialects.duckdb import DuckDB
-
-    class AsWritten(DuckDB):
-        def to_json_path(self, path: Expr | None) -> Expr | None:
-            return path
-
-    return AsWritten
-
-
-@cache
-def _spark() -> type[Spark]:
-    """Spark's SQL without `${`, which Spark would replace in the text by a variable of this machine."""
-    from sqlglot.dialects.spark import Spark
-    from sqlglot.generators.spark import SparkGenerator
-
-    class Inert(Spark):
-        class Generator(SparkGenerator):
-            def escape_str(self, text: str, *args: Any, **options: Any) -> str:
-                return super().escape_str(text, *args, **options).replace("${", "$\\u007b")
-
-    return Inert
-
-
 def _untranslatable(error: Exception) -> UsageError:
+    reason = str(error).partition("\n")[0].split(". Line")[0].rstrip(".")
     return UsageError(
-        f"the statement cannot be translated for Spark: {_first_line(error)}",
-        hint="remove --engine spark, or simplify it",
+        f"the statement cannot be translated for Spark: {reason}", hint="remove --engine spark, or simplify it"
     )
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0].split(". Line")[0].rstrip(".")

@@ -18,8 +18,6 @@ from tailpipe.model.types import ColumnType, ListType, ScalarType, StructType, s
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.sql.quoting import literal, quoted
 
-__all__ = ["CATALOG", "COPIES", "FEW", "KNOWN", "SCHEMA", "View", "narrowed", "schema_views", "shows", "table_views"]
-
 COPIES = "schemas"
 """The directory of the copies of materialized schemas."""
 FEW = 32
@@ -41,11 +39,7 @@ _PLAIN = "hive_partitioning = false"
 
 @frozen
 class View:
-    """A table as queries see it: its columns with their DuckDB types, in order, and the files behind it.
-
-    `sql` makes it. `over` makes it over some of its files alone, with the same columns and types, for a
-    statement that needs no other; `outline` makes it with no file at all, for one that only asks what there is.
-    """
+    """A table as queries see it: its columns with their DuckDB types, in order, and its files."""
 
     schema: str
     name: str
@@ -62,13 +56,18 @@ class View:
 
     @property
     def address(self) -> tuple[str, str]:
-        """What tells it from all others: DuckDB does not tell cases apart."""
+        """Its unique name: DuckDB ignores case."""
         return self.schema.lower(), self.name.lower()
+
+    @property
+    def full_name(self) -> str:
+        """Schema and name as SQL."""
+        return f"{quoted(self.schema)}.{quoted(self.name)}"
 
     @property
     def sql(self) -> str:
         """The statement that makes it."""
-        return self.over(self.files)
+        return self.over_paths([self.place(file) for file in self.files])
 
     @property
     def rows(self) -> int:
@@ -80,43 +79,28 @@ class View:
         """How many bytes its files have."""
         return sum(file.size for file in self.files)
 
-    def over(self, files: Sequence[LiveFile]) -> str:
-        """The statement that makes it over these files of its own."""
-        return self.over_paths([self.place(file) for file in files])
-
     def has_all_here(self, files: Sequence[LiveFile]) -> bool:
         """Whether these files of its own are on this disk and have all columns of the view among them."""
-        return all(file.is_here for file in files) and (not files or not self.lacking(files))
+        held = {file.columns_id for file in files}
+        return all(file.is_here for file in files) and (not files or self.sets.keys() <= held)
 
-    def lacking(self, files: Iterable[LiveFile]) -> list[int]:
-        """The sets of columns that none of these files has."""
-        return sorted(self.sets.keys() - {file.columns_id for file in files})
+    def over_paths(self, paths: Sequence[str], *, is_plain: bool = False) -> str:
+        """The statement that makes it over some files; a plain one skips their directories, slow by the thousand."""
+        options = self.options.replace(_HIVE, _PLAIN) if is_plain else self.options
+        return self.reading(f"[{', '.join(map(literal, paths))}]", options) if paths else self.outline
 
-    def over_paths(self, paths: Sequence[str]) -> str:
-        """The same, over files wherever they are."""
-        return self.reading(f"[{', '.join(map(literal, paths))}]") if paths else self.outline
-
-    @property
-    def plain(self) -> View:
-        """The same, read without the directories: of thousands of files, that takes longer than all else."""
-        return replace(self, options=self.options.replace(_HIVE, _PLAIN))
-
-    def reading(self, paths: str) -> str:
+    def reading(self, paths: str, options: str) -> str:
         """The statement that makes it over what DuckDB reads from these paths, given as SQL: a list, or a glob."""
-        select = f"SELECT {self.selected} FROM read_parquet({paths}, {self.options})"
+        select = f"SELECT {self.selected} FROM read_parquet({paths}, {options})"
         if self.conditions:  # around it, because they are about the columns as queries see them
             select = f"SELECT * FROM ({select}) WHERE " + " AND ".join(f"({one}\n)" for one in self.conditions)
-        return f"CREATE OR REPLACE VIEW {self._place} AS {select}"
+        return f"CREATE OR REPLACE VIEW {self.full_name} AS {select}"
 
     @property
     def outline(self) -> str:
-        """The statement that makes it without rows, and without opening a file."""
+        """The statement that makes it without rows or files, for statements about the columns."""
         columns = ", ".join(f"NULL::{kind} AS {quoted(name)}" for name, kind in self.columns.items())
-        return f"CREATE OR REPLACE VIEW {self._place} AS SELECT {columns} WHERE false"
-
-    @property
-    def _place(self) -> str:
-        return f"{quoted(self.schema)}.{quoted(self.name)}"
+        return f"CREATE OR REPLACE VIEW {self.full_name} AS SELECT {columns} WHERE false"
 
 
 def table_views(
@@ -125,17 +109,26 @@ def table_views(
     narrowing: Narrowing | None = None,
     only: Collection[str] | None = None,
 ) -> list[View]:
-    """One view for each table that is declared or that holds something, or for some of these only, by name.
-
-    A table that was never collected has its declared columns and no rows. One that no config or plugin
-    declares any more is shown as its files have it.
-    """
-    files: dict[str, list[LiveFile]] = {}
+    """One view for each declared or held table, or for some by name; undeclared ones have their stored columns."""
+    held: dict[str, list[LiveFile]] = {}
     for file in snapshot.files:
-        files.setdefault(file.table, []).append(file)
-    names = {*files, *tables} if only is None else only
-    views = [_view(name, files.get(name, ()), snapshot, tables.get(name)) for name in sorted(names)]
-    return views if narrowing is None else [narrowed(view, narrowing) for view in views]
+        held.setdefault(file.table, []).append(file)
+    views, root, place = [], snapshot.root, snapshot.place
+    for name in sorted({*held, *tables} if only is None else only):
+        files = tuple(held.get(name, ()))
+        numbers = {file.columns_id for file in files} if snapshot.sets is None else snapshot.sets.get(name, ())
+        sets = {number: snapshot.columns[number] for number in sorted(numbers)}
+        columns: dict[str, str] = {}
+        selected = []
+        for column, stored, declared in _columns(tables.get(name), sets.values()):
+            expression, columns[column] = _column(column, stored, declared)
+            selected.append(f"{expression} AS {quoted(column)}")
+        options = _HIVE if _have_values_in_paths(files) else _PLAIN
+        if any(one != sets[min(sets)] for one in sets.values()):
+            options += ", union_by_name = true"
+        view = View(SCHEMA, name, columns, root, files, ", ".join(selected), options, place=place, sets=sets)
+        views.append(view if narrowing is None else narrowed(view, narrowing))
+    return views
 
 
 def schema_views(views: Iterable[View], schemas: Iterable[Schema], *, now: datetime) -> list[View]:
@@ -158,42 +151,15 @@ def shows(schema: Schema, table: str) -> bool:
 
 
 def narrowed(view: View, narrowing: Narrowing) -> View:
-    """The same view over what a narrowing leaves of its rows."""
+    """A view over the rows that a narrowing leaves."""
     files = narrowing.files(view.files)
     condition = narrowing.condition(files)
     conditions = (*view.conditions, condition) if condition else view.conditions
     return replace(view, files=files, conditions=conditions)
 
 
-def _view(name: str, files: Sequence[LiveFile], snapshot: Snapshot, table: Table | None) -> View:
-    numbers = {file.columns_id for file in files} if snapshot.sets is None else snapshot.sets.get(name, ())
-    known = {number: snapshot.columns[number] for number in sorted(numbers)}
-    sets = list(known.values())
-    stored = _stored(sets)
-    declared = _declared(table)
-    columns: dict[str, str] = {}
-    selected = []
-    for column in _ordered(declared, stored):
-        expression, columns[column] = _column(column, stored.get(column), declared.get(column))
-        selected.append(f"{expression} AS {quoted(column)}")
-    options = _HIVE if _tell_their_values(files) else _PLAIN
-    if any(one != sets[0] for one in sets):
-        options += ", union_by_name = true"
-    return View(
-        SCHEMA,
-        name,
-        columns,
-        snapshot.root,
-        tuple(files),
-        ", ".join(selected),
-        options,
-        place=snapshot.place,
-        sets=known,
-    )
-
-
-def _tell_their_values(files: Sequence[LiveFile]) -> bool:
-    """Whether the directories say what stands in the files; a long index is shortened there."""
+def _have_values_in_paths(files: Sequence[LiveFile]) -> bool:
+    """Whether the directories have the values of the files; a long index is shortened there."""
     seen: dict[str, bool] = {}
     for file in files:
         parts = file.path.split("/")
@@ -207,28 +173,19 @@ def _tell_their_values(files: Sequence[LiveFile]) -> bool:
     return bool(files)
 
 
-def _declared(table: Table | None) -> dict[str, ColumnType | None]:
-    own = {} if table is None else {column.name: column.column_type for column in table.columns}
-    return {**own, **common_types(() if table is None else {*own, *table.common})}
-
-
-def _ordered(declared: Mapping[str, object], stored: Mapping[str, object]) -> list[str]:
-    """The table's own columns as they are declared, then those that were found, then the common ones."""
-    names: dict[str, str] = {}
-    for name in (*declared, *stored):  # DuckDB does not tell cases apart, and what is stored wins
-        names[name.lower()] = name
-    own = [name for name in names.values() if not name.startswith("tp_")]
-    return own + sorted(name for name in names.values() if name.startswith("tp_"))
-
-
-def _stored(sets: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """The columns of the files, with their newest types; text is JSON only if it is that in all of them."""
-    found: dict[str, str] = {}
+def _columns(table: Table | None, sets: Iterable[Mapping[str, str]]) -> list[tuple[str, str | None, ColumnType | None]]:
+    """The columns with stored and declared types: own ones as declared, then those found, then the common ones."""
+    stored: dict[str, str] = {}
     for columns in sets:
-        for name, kind in columns.items():
-            is_mixed = found.get(name, kind) != kind
-            found[name] = stored_type(kind) if is_mixed else kind
-    return found
+        for name, kind in columns.items():  # the newest type; text is JSON only if it is that in all files
+            stored[name] = kind if stored.get(name, kind) == kind else stored_type(kind)
+    own = {} if table is None else {column.name: column.column_type for column in table.columns}
+    common = common_types(() if table is None else {*own, *table.common})
+    declared: dict[str, ColumnType | None] = {**own, **common}
+    names = {name.lower(): name for name in (*declared, *stored)}.values()  # DuckDB ignores case; what is stored wins
+    ordered = [name for name in names if not name.startswith("tp_")]
+    ordered += sorted(name for name in names if name.startswith("tp_"))
+    return [(name, stored.get(name), declared.get(name)) for name in ordered]
 
 
 def _column(name: str, stored: str | None, declared: ColumnType | None) -> tuple[str, str]:

@@ -24,16 +24,13 @@ from tailpipe.http_guard.guard import App, Guard, RefusedError, Reply
 from tailpipe.serve import statements, work
 from tailpipe.serve.assets import Assets
 from tailpipe.serve.body import Body
-from tailpipe.serve.encoding import encoded
 from tailpipe.serve.headers import SafeHeaders
-from tailpipe.serve.limits import Limits
+from tailpipe.serve.limits import Limits, encoded
 from tailpipe.serve.pool import Cache, Pool
 from tailpipe.serve.problems import LeftError, Problems
 from tailpipe.serve.streaming import Streaming, gone
 from tailpipe.workers.places import Places
 from tailpipe.workers.pool import Workers
-
-__all__ = ["Explorer"]
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 LEFT = 499
@@ -59,95 +56,70 @@ class Explorer:
     def app(self) -> App:
         """The application behind its guard."""
         routes = [
-            Route("/", self._page, methods=["GET"]),
-            Route("/static/{name:path}", self._asset, methods=["GET"]),
-            Route("/api/sql", self._streamed(self._sql), methods=["POST"]),
-            Route("/api/export", self._streamed(self._export), methods=["POST"]),
-            *(self._route(name) for name in (*work.KEPT, *work.FRESH)),
+            Route("/", self._answering(self._page), methods=["GET"]),
+            Route("/static/{name:path}", self._answering(self._asset), methods=["GET"]),
+            Route("/api/sql", self._answering(self._sql), methods=["POST"]),
+            Route("/api/export", self._answering(self._export), methods=["POST"]),
         ]
+        for name in (*work.KEPT, *work.FRESH):
+            method, _, path = name.partition(" ")
+            routes.append(Route(f"/api/{path}", self._answering(partial(self._computed, name)), methods=[method]))
         inner = Starlette(routes=routes, exception_handlers={Exception: self._failed, HTTPException: self._failed})
         return SafeHeaders(Guard(inner, self.access, self._refusal, self.limits.header_bytes))
 
-    def _route(self, name: str) -> Route:
-        method, _, path = name.partition(" ")
-        return Route(f"/api/{path}", self._computed(name), methods=[method])
+    def _answering(self, make: Endpoint) -> Endpoint:
+        """A route whose failures are answers."""
+
+        async def answer(request: Request) -> Response:
+            try:
+                return await make(request)
+            except (LeftError, ClientDisconnect):
+                return Response(status_code=LEFT)
+            except Exception as failure:  # noqa: BLE001 - every failure is an answer
+                return self._failure(failure)
+
+        return answer
 
     async def _page(self, request: Request) -> Response:
-        try:
-            return Response(self._assets.page(request.scope["nonce"]), media_type="text/html")
-        except RefusedError as failure:
-            return self._failure(failure)
+        return Response(self._assets.page(request.scope["nonce"]), media_type="text/html")
 
     async def _asset(self, request: Request) -> Response:
-        try:
-            content, kind = self._assets.file(request.path_params["name"])
-        except RefusedError as failure:
-            return self._failure(failure)
+        content, kind = self._assets.file(request.path_params["name"])
         tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
         headers = {"content-type": kind, "cache-control": "no-cache", "etag": tag}
         is_known = request.headers.get("if-none-match") == tag
         return Response(b"" if is_known else content, 304 if is_known else 200, headers)
 
-    def _computed(self, name: str) -> Endpoint:
-        """A route whose answer is made as a whole."""
+    async def _computed(self, name: str, request: Request) -> Response:
+        """A whole answer, from the cache if nothing was committed since."""
+        begun = time.monotonic()
+        body = await self._body(request)
+        key = f"{name} {json.dumps(dict(body.values), sort_keys=True)}"
+        known, held = (name in work.KEPT and self._cache.get(key)) or (None, b"")
+        wanted = work.Computed(name, body, self.limits, begun, self.is_read_only, known)
+        commit, content = wanted.parsed(await self.pool.run(gone(request.receive), wanted))
+        if content and name in work.KEPT:
+            self._cache.put(key, commit, content)
+        return Response(content or held, media_type="application/json")
 
-        async def answer(request: Request) -> Response:
-            begun = time.monotonic()
-            try:
-                body = await self._body(request)
-                asked = f"{name} {json.dumps(dict(body.values), sort_keys=True)}"
-                known, held = (name in work.KEPT and self._cache.get(asked)) or (None, b"")
-                wanted = work.Computed(name, body, self.limits, begun, self.is_read_only, known)
-                commit, content = wanted.parsed(await self.pool.run(gone(request.receive), wanted))
-                if content and name in work.KEPT:
-                    self._cache.put(asked, commit, content)
-            except (LeftError, ClientDisconnect):
-                return Response(status_code=LEFT)
-            except Exception as failure:  # noqa: BLE001 - every failure is an answer
-                return self._failure(failure)
-            return Response(content or held, media_type="application/json")
-
-        return answer
-
-    def _streamed(self, make: Callable[[Body], Streaming]) -> Endpoint:
-        """A route whose answer is sent while it is made."""
-
-        async def answer(request: Request) -> Response:
-            try:
-                return make(await self._body(request))
-            except ClientDisconnect:
-                return Response(status_code=LEFT)
-            except Exception as failure:  # noqa: BLE001 - every failure is an answer
-                return self._failure(failure)
-
-        return answer
-
-    def _sql(self, body: Body) -> Streaming:
-        statement = statements.Statement.of(self.home, body.only("sql", "query", "params", "limit"))
+    async def _sql(self, request: Request) -> Response:
+        body = (await self._body(request)).only("sql", "query", "params", "limit")
+        statement = statements.Statement.of(self.home, body)
         limit = body.number("limit", min(1_000, self.limits.rows), 1, self.limits.rows)
-        return Streaming(
-            self.pool,
-            self.problems,
-            work.Sql(statement, limit, self.limits),
-            self.limits.seconds,
-            {"content-type": "application/x-ndjson"},
-            tells_failures=True,
-        )
+        rows = work.Streamed(statement, self.limits, limit)
+        headers = {"content-type": "application/x-ndjson"}
+        return Streaming(self.pool, self.problems, rows, self.limits.seconds, headers, reports_failures=True)
 
-    def _export(self, body: Body) -> Streaming:
-        statement = statements.Statement.of(self.home, body.only("sql", "query", "params", "format"))
+    async def _export(self, request: Request) -> Response:
+        body = (await self._body(request)).only("sql", "query", "params", "format")
+        statement = statements.Statement.of(self.home, body)
         output = body.text("format", longest=20)
         if output not in statements.EXPORTS:
             raise UsageError(f'unknown format "{output}"', hint=f"formats are: {', '.join(statements.EXPORTS)}")
         name = f"tailpipe-{datetime.now(UTC):%Y%m%d-%H%M%S}.{output}"
-        return Streaming(
-            self.pool,
-            self.problems,
-            work.Export(statement, output, self.limits),
-            self.limits.export_seconds,
-            {"content-type": statements.EXPORTS[output], "content-disposition": f'attachment; filename="{name}"'},
-            tells_failures=False,
-        )
+        headers = {"content-type": statements.EXPORTS[output], "content-disposition": f'attachment; filename="{name}"'}
+        rows = work.Streamed(statement, self.limits, output=output)
+        return Streaming(self.pool, self.problems, rows, self.limits.export_seconds, headers, reports_failures=False)
 
     async def _body(self, request: Request) -> Body:
         if request.method != "POST":

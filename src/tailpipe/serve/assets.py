@@ -7,8 +7,6 @@ from pathlib import Path
 
 from tailpipe.http_guard.guard import RefusedError
 
-__all__ = ["Assets"]
-
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -21,7 +19,7 @@ _TYPES = {
 }
 PAGE = "index.html"
 NONCE = "__CSP_NONCE__"
-"""What stands in the page for the nonce of its answer."""
+"""The placeholder in the page for the nonce of its answer."""
 
 
 class Assets:
@@ -32,11 +30,8 @@ class Assets:
 
     @cached_property
     def _known(self) -> dict[str, Path]:
-        return {
-            path.relative_to(self._root).as_posix(): path
-            for path in sorted(self._root.rglob("*"))
-            if path.suffix in _TYPES and path.is_file()
-        }
+        paths = [one for one in sorted(self._root.rglob("*")) if one.suffix in _TYPES and one.is_file()]
+        return {path.relative_to(self._root).as_posix(): path for path in paths}
 
     def file(self, name: str) -> tuple[bytes, str]:
         """The content and the type of a file; a name that no file has is refused."""

@@ -11,8 +11,6 @@ from typing import Any
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 
-__all__ = ["Body", "Search"]
-
 _LONGEST_NAME = 500
 _TOKEN = re.compile(r"[\w.:~-]{1,200}")
 
@@ -45,7 +43,7 @@ class Body:
         return cls(values)
 
     def only(self, *names: str) -> Body:
-        """The same; other names are refused, so that a misspelt one is not ignored."""
+        """Refuse other names, so that a misspelt one is not ignored."""
         for name in self.values:
             if name not in names:
                 raise UsageError(f'unknown name "{name[:60]}" in the request', hint=f"names are: {', '.join(names)}")
@@ -131,9 +129,8 @@ class Body:
         if not isinstance(value, dict):
             raise UsageError('"search" must be an object')
         body = Body(value).only("table", "q", "from", "to")
-        search = Search(
-            body.text("table", longest=_LONGEST_NAME), body.text("q", ""), body.moment("from"), body.moment("to")
-        )
+        table, q = body.text("table", longest=_LONGEST_NAME), body.text("q", "")
+        search = Search(table, q, body.moment("from"), body.moment("to"))
         if search.start and search.end and search.start >= search.end:
             raise UsageError("the window ends before it begins", hint="choose a later end")
         return search

@@ -19,8 +19,6 @@ from tailpipe.serve.fields import Field, find_field, is_list
 from tailpipe.serve.terms import And, Match, Not, Or, Term, Text, Value, mistake
 from tailpipe.sql.quoting import literal, moment, quoted
 
-__all__ = ["Condition", "condition_of", "unknown_field"]
-
 _WHOLE = re.compile(r"U?(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
 _NUMBER = re.compile(rf"{_WHOLE.pattern}|FLOAT|DOUBLE|DECIMAL\(.*\)")
 _WRITTEN = re.compile(r"[+-]?(?:\d{1,38}(?:\.\d{0,38})?|\.\d{1,38})(?:[eE][+-]?\d{1,3})?")
@@ -41,10 +39,7 @@ class Condition:
 
 
 def condition_of(term: Term, columns: Mapping[str, str], text: str) -> Condition:
-    """The condition of a search on a table with these columns and DuckDB types; `text` is for the place of a mistake.
-
-    A field that the table lacks is met by no row: among all tables, others have it.
-    """
+    """The condition of a search on a table with these columns; a field that it lacks is met by no row."""
     wanted = list(_matches(term))
     has_fields = not wanted or any(find_field(one.path, columns) for one in wanted)
     if term == And(()):
@@ -94,7 +89,8 @@ class _Conditions:
         if not value.text.strip():
             raise self.wrong(value, "expected a word in the quotes")
         if value.is_pattern:
-            texts = [_as_text(name, kind) for name, kind in self.columns.items() if _is_searched(name, kind)]
+            own = [(name, kind) for name, kind in self.columns.items() if not name.startswith("tp_")]
+            texts = [_as_text(quoted(name), kind) for name, kind in own if _TEXTS.match(kind)]
             pattern = _pattern(("", *value.parts, ""))
             tests = [f"lower({one}) LIKE {pattern} ESCAPE '\\'" for one in texts]
         else:
@@ -121,8 +117,7 @@ class _Conditions:
     def test(self, sql: str, kind: str, match: Match) -> str:
         value = match.values[0]
         if match.operator == "=" and value.is_pattern:
-            text = sql if kind == "VARCHAR" else f"CAST({sql} AS VARCHAR)"
-            return f"lower({text}) LIKE {_pattern(value.parts)} ESCAPE '\\'"
+            return f"lower({_as_text(sql, kind)}) LIKE {_pattern(value.parts)} ESCAPE '\\'"
         if kind == "BOOLEAN":
             return self.boolean(sql, match)
         if _NUMBER.fullmatch(kind):
@@ -133,7 +128,7 @@ class _Conditions:
             if match.operator != "=":
                 raise self.wrong(value, "it has no order", "name a field inside it with a dot")
             return f"contains(lower(CAST({sql} AS VARCHAR)), {literal(value.text.lower())})"
-        return self.texts(sql if kind == "VARCHAR" else f"CAST({sql} AS VARCHAR)", match)
+        return self.texts(_as_text(sql, kind), match)
 
     def texts(self, sql: str, match: Match) -> str:
         """Text ignores case unless it is quoted; numbers compare with it as numbers, networks as addresses."""
@@ -171,10 +166,8 @@ class _Conditions:
     def time(self, sql: str, match: Match) -> str:
         """A time; a date alone is the whole day."""
         begins = [self.moment(one) if one.text else None for one in match.values]
-        ends = [
-            begin and begin + (_DAY if _is_date(one) else timedelta(0))
-            for begin, one in zip(begins, match.values, strict=True)
-        ]
+        spans = [_DAY if _is_date(one) else timedelta(0) for one in match.values]
+        ends = [begin and begin + span for begin, span in zip(begins, spans, strict=True)]
         first, last = begins[0], ends[-1]
         is_day = _is_date(match.values[-1])
         upper = f"{sql} {'<' if is_day else '<='} {moment(last)}" if last else ""
@@ -183,18 +176,17 @@ class _Conditions:
             return _joined([one for one in (lower, upper) if one], " AND ")
         if match.operator in (">=", "<="):
             return lower if match.operator == ">=" else upper
-        return (
-            f"{sql} < {moment(first)}" if match.operator == "<" else f"{sql} {'>=' if is_day else '>'} {moment(last)}"
-        )
+        if match.operator == "<":
+            return f"{sql} < {moment(first)}"
+        return f"{sql} {'>=' if is_day else '>'} {moment(last)}"
 
     def moment(self, value: Value) -> datetime:
         try:
             read = datetime.fromisoformat(value.text)
             return read.astimezone(UTC) if read.tzinfo else read.replace(tzinfo=UTC)
         except (ValueError, OverflowError):
-            raise self.wrong(
-                value, f'"{value.text[:60]}" is not a time', "write 2026-01-31 or 2026-01-31T10:00"
-            ) from None
+            hint = "write 2026-01-31 or 2026-01-31T10:00"
+            raise self.wrong(value, f'"{value.text[:60]}" is not a time', hint) from None
 
     def wrong(self, value: Value, message: str, hint: str = "") -> QueryError:
         return mistake(self.text, value.start, value.end, message, hint)
@@ -209,12 +201,8 @@ def _pattern(parts: Iterable[str]) -> str:
     return literal("%".join(part.lower().translate(_SIGNS) for part in parts))
 
 
-def _is_searched(name: str, kind: str) -> bool:
-    return not name.startswith("tp_") and _TEXTS.match(kind) is not None
-
-
-def _as_text(name: str, kind: str) -> str:
-    return quoted(name) if kind == "VARCHAR" else f"CAST({quoted(name)} AS VARCHAR)"
+def _as_text(sql: str, kind: str) -> str:
+    return sql if kind == "VARCHAR" else f"CAST({sql} AS VARCHAR)"
 
 
 def _network(text: str) -> str:

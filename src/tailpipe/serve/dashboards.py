@@ -2,46 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tailpipe.model.saved import SavedQuery
+from tailpipe.home.home import Home
 from tailpipe.query.json_values import json_of
 from tailpipe.serve.body import Body
-
-if TYPE_CHECKING:
-    from tailpipe.home.home import Home
-
-__all__ = ["dashboards", "saved"]
 
 
 def saved(home: Home, body: Body) -> dict[str, Any]:
     """All saved queries with their parameters."""
     body.only()
-    return {"queries": [_query(home.queries[name]) for name in sorted(home.queries)]}
-
-
-def _query(query: SavedQuery) -> dict[str, Any]:
     return {
-        "name": query.name,
-        "title": query.title or query.name,
-        "description": query.description,
-        "tags": list(query.tags),
-        "sql": query.text,
-        "params": [
+        "queries": [
             {
                 "name": one.name,
-                "type": one.type,
-                "default": json_of(one.default),
+                "title": one.title or one.name,
                 "description": one.description,
+                "tags": list(one.tags),
+                "sql": one.text,
+                "params": [
+                    {"name": p.name, "type": p.type, "default": json_of(p.default), "description": p.description}
+                    for p in one.params
+                ],
             }
-            for one in query.params
-        ],
+            for _, one in sorted(home.queries.items())
+        ]
     }
 
 
 def dashboards(home: Home, body: Body) -> dict[str, Any]:
     """All dashboards with their panels."""
     body.only()
+    titles = {name: one.title for name, one in home.queries.items()}
     return {
         "dashboards": [
             {
@@ -50,7 +42,7 @@ def dashboards(home: Home, body: Body) -> dict[str, Any]:
                 "panels": [
                     {
                         "name": panel.name,
-                        "title": panel.title or _title(home, panel.query),
+                        "title": panel.title or titles.get(panel.query) or panel.query,
                         "kind": panel.kind,
                         "query": panel.query,
                         "params": {name: json_of(value) for name, value in panel.params.items()},
@@ -62,8 +54,3 @@ def dashboards(home: Home, body: Body) -> dict[str, Any]:
             for one in home.config.dashboards.values()
         ]
     }
-
-
-def _title(home: Home, query: str) -> str:
-    found = home.queries.get(query)
-    return (found and found.title) or query

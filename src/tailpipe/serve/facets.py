@@ -9,10 +9,8 @@ from tailpipe.errors import UsageError
 from tailpipe.query.json_values import json_of
 from tailpipe.query.session import Session
 from tailpipe.serve.body import Body
-from tailpipe.serve.fields import Field, find_field, is_list, spelt
+from tailpipe.serve.fields import Field, field_named, is_list, spelt
 from tailpipe.serve.scope import Part, Scope, scope_of
-
-__all__ = ["is_facet", "top_values"]
 
 _MOST_FIELDS = 60
 _FACETS = ("VARCHAR", "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER", "VARCHAR[]")
@@ -35,7 +33,8 @@ def top_values(session: Session, body: Body) -> dict[str, Any]:
     found = _counted_together(session, scope, together, top) if len(together) > 1 else {}
     for name in wanted:
         if name not in found:
-            found[name] = _counted(session, statements[name], top) if scope.parts else _nothing()
+            answer = session.run(statements[name]) if scope.parts else None
+            found[name] = _summed(list(answer.rows), answer.types[0], top) if answer else _summed((), "", top)
     fields = [{"name": name, **found[name], "sql": statements[name]} for name in wanted]
     return {"fields": fields, "sql": fields[0]["sql"] if fields else "", "files": scope.files()}
 
@@ -48,7 +47,7 @@ def _together(scope: Scope, names: Sequence[str]) -> dict[str, Field]:
     if not scope.is_filtered or len(scope.parts) != 1:
         return {}
     columns = scope.parts[0].view.columns
-    found = {name: field for name in names if (field := _field(columns, name)) is not None}
+    found = {name: field for name in names if (field := field_named(name, columns))}
     return {name: field for name, field in found.items() if field.type in _FACETS}
 
 
@@ -81,14 +80,6 @@ def _typed(text: str | None, kind: str) -> Any:
     return text == "true" if kind == "BOOLEAN" else int(text)
 
 
-def _nothing() -> dict[str, Any]:
-    return {"values": [], "nulls": 0, "other": 0}
-
-
-def _field(columns: Mapping[str, str], name: str) -> Field | None:
-    return find_field((name,) if name in columns else tuple(name.split(".")), columns)
-
-
 def _elements(sql: str) -> str:
     """The values of a list, or null if it has none."""
     return f"unnest(CASE WHEN len({sql}) > 0 THEN {sql} ELSE [NULL] END)"
@@ -110,7 +101,7 @@ def _sql(scope: Scope, name: str, top: int) -> str:
 
 def _values(scope: Scope, part: Part, name: str) -> str:
     """The values of a field in one table: of a list, each of them."""
-    found = _field(part.view.columns, name)
+    found = field_named(name, part.view.columns)
     if found is None:
         return ""
     where = f"FROM {spelt(part.name)} WHERE {scope.where(part)}"
@@ -118,11 +109,6 @@ def _values(scope: Scope, part: Part, name: str) -> str:
         return f"SELECT {_elements(found.sql)} AS value {where}"
     shown = found.sql if not scope.is_all or found.type == "VARCHAR" else f"CAST({found.sql} AS VARCHAR)"
     return f"SELECT {shown} AS value {where}"
-
-
-def _counted(session: Session, sql: str, top: int) -> dict[str, Any]:
-    answer = session.run(sql)
-    return _summed(list(answer.rows), answer.types[0], top)
 
 
 def _summed(rows: Sequence[tuple[Any, int, int]], kind: str, top: int) -> dict[str, Any]:

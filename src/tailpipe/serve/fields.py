@@ -11,8 +11,6 @@ from tailpipe.model.types import StructType, parse_type
 from tailpipe.sql.duck import blank
 from tailpipe.sql.quoting import json_path, literal, quoted
 
-__all__ = ["Field", "find_field", "is_list", "spelt"]
-
 
 @frozen
 class Field:
@@ -35,9 +33,8 @@ def is_list(kind: str) -> bool:
 @cache
 def _keywords() -> frozenset[str]:
     with blank() as connection:
-        return frozenset(
-            word for (word,) in connection.execute("SELECT keyword_name FROM duckdb_keywords()").fetchall()
-        )
+        rows = connection.execute("SELECT keyword_name FROM duckdb_keywords()").fetchall()
+        return frozenset(word for (word,) in rows)
 
 
 def spelt(name: str) -> str:
@@ -47,10 +44,7 @@ def spelt(name: str) -> str:
 
 
 def find_field(path: tuple[str, ...], columns: Mapping[str, str]) -> Field | None:
-    """The field of that path, whatever the case of its names; None if the table has none.
-
-    Columns are found first, so that a column with a dot in its name needs no quotes.
-    """
+    """The field of a path in any case; columns first, so that one with a dot in its name needs no quotes."""
     whole = ".".join(path)
     by_lower = {name.lower(): name for name in columns}
     if (name := by_lower.get(whole.lower())) is not None:
@@ -58,6 +52,11 @@ def find_field(path: tuple[str, ...], columns: Mapping[str, str]) -> Field | Non
     if (name := by_lower.get(path[0].lower())) is None:
         return None
     return _inside(Field(spelt(name), columns[name]), path[1:])
+
+
+def field_named(name: str, columns: Mapping[str, str]) -> Field | None:
+    """The field of a name with dots; None if the table has none."""
+    return find_field(tuple(name.split(".")), columns)
 
 
 def _inside(field: Field, path: tuple[str, ...]) -> Field | None:

@@ -7,8 +7,6 @@ import secrets
 from tailpipe.frozen import frozen
 from tailpipe.http_guard.guard import App, Message, Receive, Scope, Send
 
-__all__ = ["SafeHeaders"]
-
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data:;"
     " connect-src 'self'; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from tailpipe.catalog.snapshot import EPOCH
@@ -14,11 +14,9 @@ from tailpipe.query.json_values import instant
 from tailpipe.query.session import Session
 from tailpipe.query.views import CATALOG
 from tailpipe.serve.body import Body
-from tailpipe.serve.fields import find_field, is_list, spelt
-from tailpipe.serve.scope import Scope, microseconds, scope_of
+from tailpipe.serve.fields import field_named, is_list, spelt
+from tailpipe.serve.scope import Scope, microseconds, midnight, scope_of
 from tailpipe.sql.quoting import text_list
-
-__all__ = ["histogram", "step_of"]
 
 _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
 _DAY = 86_400
@@ -50,8 +48,9 @@ def histogram(session: Session, body: Body, missing: Mapping[str, DaySet]) -> di
     scope = scope_of(session, body.search())
     step = step_of(scope.window, body.number("buckets", 120, 1, 2_000))
     color = None if body.values.get("color") is None else body.text("color", longest=500)
-    if color is not None:
-        _check_color(scope, color)
+    known = [part.view.columns for part in scope.parts]
+    if color is not None and known and not any(field_named(color, columns) for columns in known):
+        raise UsageError(f'unknown field "{color[:100]}"')
     counts: Counts = {}
     colors: list[str] = []
     sql, read = "SELECT NULL WHERE false", False
@@ -112,7 +111,7 @@ def _sql(scope: Scope, step: int, window: Window) -> str:
 def _from_catalog(session: Session, scope: Scope, step: int) -> tuple[Counts, str, bool]:
     """Whole days as the catalog has them, and the parts of days at the ends of the window from files."""
     window = scope.window
-    start, end = _midnight_after(window.start), _midnight_before(window.end)
+    start, end = _midnight_after(window.start), midnight(window.end.date())
     counts: Counts = {}
 
     def add(at: int, n: int) -> None:
@@ -120,9 +119,8 @@ def _from_catalog(session: Session, scope: Scope, step: int) -> tuple[Counts, st
 
     for part in scope.parts:
         for piece in part.pieces:
-            midnight = datetime.combine(piece.tp_date, time(), UTC)
-            if start <= midnight < end:
-                add(microseconds(midnight) // (step * 1_000_000), piece.rows)
+            if start <= (day := midnight(piece.tp_date)) < end:
+                add(microseconds(day) // (step * 1_000_000), piece.rows)
     ends = [Window(a, b) for a, b in ((window.start, min(start, window.end)), (max(end, start), window.end)) if a < b]
     is_read = False
     for one in ends:
@@ -139,25 +137,17 @@ def _from_catalog(session: Session, scope: Scope, step: int) -> tuple[Counts, st
     return counts, _sql(scope, step, window) if is_read else sql, is_read
 
 
-def _check_color(scope: Scope, color: str) -> None:
-    path = tuple(color.split("."))
-    known = [part.view.columns for part in scope.parts]
-    if known and not any(color in columns or find_field(path, columns) for columns in known):
-        raise UsageError(f'unknown field "{color[:100]}"')
-
-
 def _colored(session: Session, scope: Scope, step: int, color: str) -> tuple[Counts, list[str], str]:
     """The counts by the most frequent values of a field; the others together."""
     selects = []
     for part in scope.parts:
         value = scope.expression(part, color)
-        found = find_field((color,) if color in part.view.columns else tuple(color.split(".")), part.view.columns)
+        found = field_named(color, part.view.columns)
         if found is not None and is_list(found.type):
             value = f"array_to_string({found.sql}, ', ')"
         text = value if value == "NULL" else f"CAST({value} AS VARCHAR)"
-        selects.append(
-            f"SELECT {_bucket(step)} AS step, {text} AS value FROM {spelt(part.name)} WHERE {scope.where(part)}"
-        )
+        source = f"{spelt(part.name)} WHERE {scope.where(part)}"
+        selects.append(f"SELECT {_bucket(step)} AS step, {text} AS value FROM {source}")
     sql = (
         f"WITH found AS (SELECT step, value, count(*) AS n FROM ({' UNION ALL '.join(selects)}) GROUP BY ALL),"
         f" top AS (SELECT value FROM found WHERE value IS NOT NULL GROUP BY value ORDER BY sum(n) DESC, value"
@@ -180,13 +170,5 @@ def _gaps(scope: Scope, missing: Mapping[str, DaySet]) -> list[dict[str, str]]:
     return [{"from": f"{first}T00:00:00Z", "to": f"{last + timedelta(days=1)}T00:00:00Z"} for first, last in days.spans]
 
 
-def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time(), UTC)
-
-
-def _midnight_before(at: datetime) -> datetime:
-    return _midnight(at.date())
-
-
 def _midnight_after(at: datetime) -> datetime:
-    return at if at == _midnight(at.date()) else _midnight(at.date()) + timedelta(days=1)
+    return at if at == midnight(at.date()) else midnight(at.date()) + timedelta(days=1)

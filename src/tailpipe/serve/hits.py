@@ -1,4 +1,4 @@
-"""Detections and their hits: the newest first, which of them somebody has acknowledged, and how that is changed."""
+"""Detections and their hits: the newest first, and which of them are acknowledged."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import getpass
 import re
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tailpipe.detect.acknowledge import Acknowledged
 from tailpipe.errors import LockedError, UsageError
+from tailpipe.home.home import Home
 from tailpipe.http_guard.guard import RefusedError
 from tailpipe.model.detection import HIT_TABLE, SEVERITIES
 from tailpipe.operations import detect
@@ -17,11 +18,6 @@ from tailpipe.query.json_values import instant, json_of
 from tailpipe.query.session import Session
 from tailpipe.serve.body import Body
 from tailpipe.sql.quoting import literal, moment, text_list
-
-if TYPE_CHECKING:
-    from tailpipe.home.home import Home
-
-__all__ = ["acknowledge", "detections", "hits"]
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _MOST = 1_000

@@ -1,13 +1,12 @@
-"""What the explorer allows itself and its clients at most."""
+"""Limits of the explorer and its clients, and the size and encoding of answers."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from tailpipe.frozen import frozen
-
-__all__ = ["Limits", "size_of"]
 
 
 @frozen
@@ -37,3 +36,8 @@ class Limits:
 def size_of(row: Sequence[Any]) -> int:
     """About how many bytes a row takes in an answer."""
     return sum(len(one) if isinstance(one, str) else 16 if not isinstance(one, list | dict) else 200 for one in row)
+
+
+def encoded(answer: Any) -> bytes:
+    """An answer as JSON."""
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")

@@ -19,8 +19,6 @@ from tailpipe.http_guard.sockets import listen_on
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.pool import Pool
 
-__all__ = ["PORT", "Server", "bind", "is_loopback"]
-
 PORT = 8347
 """The port that is tried first."""
 _TRIED = 20

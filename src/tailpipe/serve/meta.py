@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tailpipe import __version__
 from tailpipe.catalog.snapshot import EPOCH
+from tailpipe.home.home import Home
 from tailpipe.model.ocsf import OCSF
 from tailpipe.model.table import COMMON_COLUMNS, OPTIONAL_COLUMNS, Table
 from tailpipe.query.json_values import instant
@@ -16,12 +17,7 @@ from tailpipe.serve.body import Body
 from tailpipe.serve.facets import is_facet
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.rows import default_columns
-from tailpipe.serve.scope import tables_of
-
-if TYPE_CHECKING:
-    from tailpipe.home.home import Home
-
-__all__ = ["meta"]
+from tailpipe.serve.scope import tables_with_rows
 
 _COMMON = {column.name: column.description for column in (*COMMON_COLUMNS, *OPTIONAL_COLUMNS)}
 
@@ -29,20 +25,13 @@ _COMMON = {column.name: column.description for column in (*COMMON_COLUMNS, *OPTI
 def meta(session: Session, home: Home, body: Body, limits: Limits, *, is_read_only: bool) -> dict[str, Any]:
     """The tables that hold rows, with their columns; the limits; the schemas."""
     body.only()
-    held = {name.partition(".")[0] for name in session.shown.snapshot.partitions}
-    views = [view for view in tables_of(session) if view.name in held]
     return {
         "version": __version__,
         "workspace": home.settings.workspace.name,
         "now": instant(datetime.now(UTC)),
-        "limits": {
-            "rows": limits.rows,
-            "bytes": limits.bytes,
-            "seconds": limits.seconds,
-            "statements": limits.statements,
-        },
+        "limits": {name: getattr(limits, name) for name in ("rows", "bytes", "seconds", "statements")},
         "read_only": is_read_only,
-        "tables": [_table(session, view, home.tables.get(view.name)) for view in views],
+        "tables": [_table(session, view, home.tables.get(view.name)) for view in tables_with_rows(session)],
         "schemas": _schemas(session),
     }
 
@@ -76,7 +65,7 @@ def _instant(microseconds: int | None) -> str | None:
 
 
 def _schemas(session: Session) -> list[dict[str, Any]]:
-    """The schemas beside the default one, with the names of their tables."""
+    """All schemas but the default one, with the names of their tables."""
     found: dict[str, list[str]] = {}
     for view in session.views:
         if view.schema != SCHEMA:

@@ -18,8 +18,6 @@ from tailpipe.serve.problems import BusyError, LeftError
 from tailpipe.workers.pool import Worker, Workers
 from tailpipe.workers.worker import CancelledError, Request
 
-__all__ = ["Cache", "Pool"]
-
 Gone = Callable[[], Awaitable[None]]
 """Returns when the client has left."""
 _AGAIN_SECONDS = 0.05
@@ -33,27 +31,27 @@ class Cache:
         self._held: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
         self._size = 0
 
-    def get(self, asked: str) -> tuple[int, bytes] | None:
+    def get(self, key: str) -> tuple[int, bytes] | None:
         """The answer with its commit, if one is held."""
-        if (found := self._held.get(asked)) is not None:
-            self._held.move_to_end(asked)
+        if (found := self._held.get(key)) is not None:
+            self._held.move_to_end(key)
         return found
 
-    def put(self, asked: str, commit: int, answer: bytes) -> None:
+    def put(self, key: str, commit: int, answer: bytes) -> None:
         """Hold an answer, unless it would take much of the room."""
-        if (old := self._held.pop(asked, None)) is not None:
-            self._size -= len(old[1]) + len(asked)
+        if (old := self._held.pop(key, None)) is not None:
+            self._size -= len(old[1]) + len(key)
         if len(answer) > self._room // 8:
             return
-        self._held[asked] = commit, answer
-        self._size += len(answer) + len(asked)
+        self._held[key] = commit, answer
+        self._size += len(answer) + len(key)
         while self._size > self._room:
-            asked, (_, answer) = self._held.popitem(last=False)
-            self._size -= len(answer) + len(asked)
+            key, (_, answer) = self._held.popitem(last=False)
+            self._size -= len(answer) + len(key)
 
 
 class _Held:
-    """The worker of one request, while it runs; nobody interrupts it later."""
+    """The worker of one request while it runs, so that it is not interrupted later."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -136,10 +134,7 @@ class Pool:
         return self._turns.waiting + self._sql_turns.waiting
 
     async def run(self, gone: Gone, request: Request, seconds: float | None = None) -> bytes:
-        """The answer to a request; if the client leaves, `LeftError`, and the statement ends.
-
-        All statements of the request together have the time of one.
-        """
+        """The answer to a request, whose statements share one time limit; `LeftError` if the client leaves."""
         async with self._turn(gone, request):
             held = _Held()
             future = self._submit(held, request, seconds or self._limits.seconds, lambda _: None)
@@ -159,7 +154,7 @@ class Pool:
 
     @asynccontextmanager
     async def stream(self, gone: Gone, request: Request, seconds: float) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Parts of an answer as the request gives them; whoever stops reading ends the statement."""
+        """Parts of an answer as the request gives them; a caller that stops reading ends the statement."""
         async with self._turn(gone, request):
             held, loop = _Held(), asyncio.get_running_loop()
             queue: asyncio.Queue[bytes | BaseException | None] = asyncio.Queue(2)
@@ -174,9 +169,11 @@ class Pool:
 
             def ended(future: Future[bytes]) -> None:
                 # If it has ended already, this runs in the thread of the loop: waiting here would stop the server.
-                end = None if future.cancelled() else future.exception()
-                with suppress(RuntimeError):  # the loop is closed
-                    asyncio.run_coroutine_threadsafe(queue.put(end), loop)
+                end = queue.put(None if future.cancelled() else future.exception())
+                try:
+                    asyncio.run_coroutine_threadsafe(end, loop)
+                except RuntimeError:  # the loop is closed
+                    end.close()
 
             future = self._submit(held, request, seconds, give)
             future.add_done_callback(ended)

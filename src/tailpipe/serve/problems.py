@@ -19,8 +19,6 @@ from tailpipe.frozen import frozen
 from tailpipe.http_guard.guard import RefusedError
 from tailpipe.workers.places import Places
 
-__all__ = ["BusyError", "LeftError", "Problems"]
-
 _log = logging.getLogger(__name__)
 _FLAG = re.compile(r"(?:^|[\s(])(?:--\w|\.timeout)")
 

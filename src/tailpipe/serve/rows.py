@@ -1,4 +1,4 @@
-"""The newest rows of a scope: files are walked from the newest by the catalog's bounds, further while rows lack."""
+"""The newest rows of a search, one row with all its columns, and what else a row is about."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from typing import Any
 from tailpipe.catalog.snapshot import EPOCH
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
+from tailpipe.http_guard.guard import RefusedError
 from tailpipe.model.window import Window
 from tailpipe.query.json_values import columns_of, instant, rows_of
 from tailpipe.query.session import Session
 from tailpipe.serve.body import Body
-from tailpipe.serve.fields import find_field, spelt
+from tailpipe.serve.fields import field_named, spelt
 from tailpipe.serve.limits import Limits, size_of
-from tailpipe.serve.scope import TABLE, TEXT, Scope, microseconds, scope_of, touches
+from tailpipe.serve.scope import TABLE, TEXT, Scope, microseconds, scope_of, table_of, touches
 from tailpipe.sql.quoting import literal, moment
 
-__all__ = ["default_columns", "newest_rows"]
-
-_IDS = ("tp_table", "tp_partition", "tp_id", "tp_date")
+_IDS = {"table": "tp_table", "partition": "tp_partition", "tp_id": "tp_id", "tp_date": "tp_date"}
 _COMMON = (TABLE, "tp_timestamp", "tp_source_ip", "tp_usernames", TEXT)
 """What is shown of all tables."""
 _WIDER = 8
@@ -31,6 +30,26 @@ _WIDER = 8
 _SOFT_SECONDS = 2.0
 """So long is looked further back for rows; then what was found is answered, and the client may go on."""
 _MICROSECOND = timedelta(microseconds=1)
+_ENTITIES = {
+    "tp_source_ip": "ip",
+    "tp_destination_ip": "ip",
+    "tp_ips": "ip",
+    "tp_usernames": "user",
+    "tp_emails": "email",
+    "tp_domains": "domain",
+    "tp_akas": "name",
+    "tp_host": "host",
+}
+"""The common columns that name someone or something, and what that is."""
+_SEARCHED = {
+    "ip": ("tp_ips", "tp_source_ip", "tp_destination_ip"),
+    "user": ("tp_usernames",),
+    "email": ("tp_emails",),
+    "domain": ("tp_domains",),
+    "name": ("tp_akas",),
+    "host": ("tp_host",),
+}
+_MOST = 50
 
 
 @frozen
@@ -84,17 +103,14 @@ def _columns(scope: Scope, wanted: list[str] | None) -> list[str]:
     for name in wanted:
         if scope.is_all and name in (TABLE, TEXT):
             continue
-        path = tuple(name.split("."))
-        if scope.parts and not any(
-            name in part.view.columns or find_field(path, part.view.columns) for part in scope.parts
-        ):
+        if scope.parts and not any(field_named(name, part.view.columns) for part in scope.parts):
             raise UsageError(f'unknown column "{name[:100]}"')
     return list(dict.fromkeys(wanted)) or ["tp_timestamp"]
 
 
 def _sql(scope: Scope, columns: Sequence[str], window: Window, limit: int, cursor: Cursor | None = None) -> str:
     """The statement that gives the rows of a page."""
-    shown = list(dict.fromkeys((*columns, *_IDS, "tp_timestamp")))
+    shown = list(dict.fromkeys((*columns, *_IDS.values(), "tp_timestamp")))
     after = ""
     if cursor is not None and cursor.tp_id is not None:
         after = f" AND (tp_timestamp < {moment(cursor.at)} OR tp_id > {literal(cursor.tp_id)})"
@@ -108,7 +124,7 @@ def _sql(scope: Scope, columns: Sequence[str], window: Window, limit: int, curso
 
 
 def _left(window: Window, cursor: Cursor | None) -> Window:
-    """What of a window lies behind a cursor."""
+    """The part of a window after a cursor."""
     if cursor is None:
         return window
     end = cursor.at if cursor.tp_id is None else cursor.at + _MICROSECOND
@@ -150,15 +166,7 @@ class _Walk:
     ) -> dict[str, Any]:
         is_full = len(rows) >= self.limit
         places = {one["name"]: x for x, one in enumerate(names)}
-        ids = [
-            {
-                "table": row[places["tp_table"]],
-                "partition": row[places["tp_partition"]],
-                "tp_id": row[places["tp_id"]],
-                "tp_date": row[places["tp_date"]],
-            }
-            for row in rows
-        ]
+        ids = [{key: row[places[name]] for key, name in _IDS.items()} for row in rows]
         after = None
         if is_full and rows:
             last = datetime.fromisoformat(rows[-1][places["tp_timestamp"]])
@@ -180,12 +188,8 @@ class _Walk:
         """Windows from the newest to the oldest, each with rows for a page, and more with every step."""
         window = _left(self.scope.window, cursor)
         end, wanted = window.end, self.limit
-        pieces = [
-            piece
-            for part in self.scope.parts
-            for piece in part.pieces
-            if touches(piece, microseconds(window.start), microseconds(end))
-        ]
+        low, high = microseconds(window.start), microseconds(end)
+        pieces = [one for part in self.scope.parts for one in part.pieces if touches(one, low, high)]
         bounds = sorted(((piece.low or 0, piece.rows) for piece in pieces), reverse=True)
         count = 0
         for low, rows in bounds:
@@ -196,3 +200,46 @@ class _Walk:
                 end, count, wanted = start, 0, wanted * _WIDER
         if pieces and end > window.start:
             yield Window(window.start, end)
+
+
+def whole_row(session: Session, body: Body) -> dict[str, Any]:
+    """A row with all its columns."""
+    row, sql, types = _found(session, body.only("table", "tp_id", "tp_date"))
+    return {"row": row, "types": types, "sql": sql, "files": {"read": 1, "total": 1}}
+
+
+def related(session: Session, body: Body) -> dict[str, Any]:
+    """What a row is about, each with the search that finds it in all tables."""
+    row, sql, _ = _found(session, body.only("table", "tp_id", "tp_date"))
+    found = dict.fromkeys(_entities(row))
+    entities = [
+        {"kind": kind, "value": value, "q": " OR ".join(f"{field}:{phrase(value)}" for field in _SEARCHED[kind])}
+        for kind, value in list(found)[:_MOST]
+    ]
+    return {"entities": entities, "sql": sql, "files": {"read": 1, "total": 1}}
+
+
+def _entities(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for column, kind in _ENTITIES.items():
+        value = row.get(column)
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, str) and one:
+                yield kind, one
+
+
+def phrase(value: str) -> str:
+    """A value as the search box takes it exactly."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _found(session: Session, body: Body) -> tuple[dict[str, Any], str, dict[str, str]]:
+    view = table_of(session, body.text("table", longest=500))
+    key, day = body.text("tp_id", longest=1000), body.day("tp_date")
+    sql = f"SELECT * FROM {spelt(view.name)} WHERE tp_date = DATE '{day}' AND tp_id = {literal(key)} LIMIT 1"
+    answer = session.run(sql)
+    columns = columns_of(answer)
+    for row in rows_of(answer):
+        names = [one["name"] for one in columns]
+        return dict(zip(names, row, strict=True)), sql, {one["name"]: one["type"] for one in columns}
+    raise RefusedError(404, "the row was not found", hint="it may have been collected anew or expired")

@@ -9,6 +9,7 @@ import ssl
 import threading
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from tailpipe.errors import TailpipeError, UsageError
@@ -19,8 +20,6 @@ from tailpipe.query.parameters import without_pandas
 from tailpipe.serve.app import Explorer
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.listen import Server, bind, is_loopback
-
-__all__ = ["Listening", "serve"]
 
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
@@ -91,9 +90,8 @@ def serve(home: Home, listening: Listening, show: Callable[[str], None], say: Ca
 
         def announce() -> None:
             show(address + access.token)
-            say(
-                "press Ctrl-C to stop" if listening.is_local else "read-only, for whoever has the address; Ctrl-C stops"
-            )
+            is_local = listening.is_local
+            say("press Ctrl-C to stop" if is_local else "read-only, for whoever has the address; Ctrl-C stops")
             if listening.opens_browser:
                 threading.Thread(target=_open, args=(address + access.new_code(),), daemon=True).start()
 
@@ -103,12 +101,10 @@ def serve(home: Home, listening: Listening, show: Callable[[str], None], say: Ca
 
 def _open(address: str) -> None:
     """Open a browser, if this machine has one with windows: one in this terminal would take it over."""
-    try:
+    with suppress(webbrowser.Error):
         browser = webbrowser.get()
         if type(browser) is not webbrowser.GenericBrowser:
             browser.open(address)
-    except webbrowser.Error:
-        return
 
 
 async def _serve(

@@ -15,14 +15,12 @@ from tailpipe.query.shown import Piece
 from tailpipe.query.views import SCHEMA, View
 from tailpipe.serve.body import Search
 from tailpipe.serve.conditions import condition_of, unknown_field
-from tailpipe.serve.fields import find_field, is_list, spelt
+from tailpipe.serve.fields import field_named, is_list, spelt
 from tailpipe.serve.terms import And, parse_terms
 from tailpipe.sql.quoting import moment
 
-__all__ = ["ALL", "TABLE", "TEXT", "Part", "Scope", "microseconds", "scope_of", "table_of", "tables_of", "touches"]
-
 ALL = "*"
-"""What stands for all tables with data."""
+"""The name for all tables with data."""
 TABLE = "table"
 """The column of all tables that names the table of a row."""
 TEXT = "text"
@@ -65,7 +63,7 @@ class Scope:
         return f"SELECT {', '.join(shown)} FROM {spelt(part.name)} WHERE {self.where(part, window)}"
 
     def source(self, columns: Sequence[str], window: Window | None = None) -> str:
-        """The rows of all tables with these columns, as what stands behind FROM."""
+        """The rows of all tables with these columns, as SQL to write after FROM."""
         if len(self.parts) == 1 and all(name in self.parts[0].view.columns for name in columns):
             return f"{spelt(self.parts[0].name)} WHERE {self.where(self.parts[0], window)}"
         return f"({' UNION ALL '.join(self.select(part, columns, window) for part in self.parts)})"
@@ -80,7 +78,7 @@ class Scope:
         """A field of a table as SQL: text if all tables are looked at, because their types differ."""
         if self.is_all and field in (TABLE, TEXT):
             return "tp_table" if field == TABLE else _summary(part.view.columns)
-        found = find_field((field,) if field in part.view.columns else tuple(field.split(".")), part.view.columns)
+        found = field_named(field, part.view.columns)
         if found is None:
             return "NULL"
         if not self.is_all or found.type == "VARCHAR" or field.startswith("tp_"):
@@ -120,6 +118,12 @@ def tables_of(session: Session) -> list[View]:
     return [view for view in session.views if view.schema == SCHEMA]
 
 
+def tables_with_rows(session: Session) -> list[View]:
+    """The views over whole tables that have rows."""
+    held = {name.partition(".")[0] for name in session.shown.snapshot.partitions}
+    return [view for view in tables_of(session) if view.name in held]
+
+
 def table_of(session: Session, name: str) -> View:
     """The view of a table that is named by a client."""
     known = {view.name: view for view in tables_of(session)}
@@ -131,11 +135,7 @@ def table_of(session: Session, name: str) -> View:
 def scope_of(session: Session, search: Search) -> Scope:
     """What a search looks at; without a window, the newest day that has rows."""
     is_all = search.table == ALL
-    if is_all:
-        held = {name.partition(".")[0] for name in session.shown.snapshot.partitions}
-        views = [view for view in tables_of(session) if view.name in held]
-    else:
-        views = [table_of(session, search.table)]
+    views = tables_with_rows(session) if is_all else [table_of(session, search.table)]
     window = window_of(session, [view.name for view in views], search)
     term = parse_terms(search.q)
     if wrong := unknown_field(term, [view.columns for view in views], search.q) if views else None:
@@ -156,11 +156,12 @@ def window_of(session: Session, tables: Sequence[str], search: Search) -> Window
     if newest is None:
         newest = datetime.now(UTC).date()
     if search.start is not None:
-        return Window(search.start, max(_midnight(newest) + _DAY, search.start + _DAY))
+        return Window(search.start, max(midnight(newest) + _DAY, search.start + _DAY))
     if search.end is not None:
         return Window(search.end - _DAY, search.end)
-    return Window(_midnight(newest), _midnight(newest) + _DAY)
+    return Window(midnight(newest), midnight(newest) + _DAY)
 
 
-def _midnight(day: date) -> datetime:
+def midnight(day: date) -> datetime:
+    """The beginning of a day in UTC."""
     return datetime.combine(day, time(), UTC)

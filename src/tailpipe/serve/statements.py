@@ -5,24 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
+from tailpipe.home.home import Home
 from tailpipe.http_guard.guard import RefusedError
 from tailpipe.model.nearest import named
-from tailpipe.query.answer import Answer
 from tailpipe.query.json_values import columns_of, rows_of
 from tailpipe.query.session import Session
 from tailpipe.query.written import FORMATS, write_exact
 from tailpipe.serve.body import Body
-from tailpipe.serve.encoding import encoded
-from tailpipe.serve.limits import Limits, size_of
-
-if TYPE_CHECKING:
-    from tailpipe.home.home import Home
-
-__all__ = ["EXPORTS", "Statement", "export", "panel", "stream"]
+from tailpipe.serve.limits import Limits, encoded, size_of
 
 EXPORTS: Mapping[str, str] = {
     "csv": "text/csv; charset=utf-8",
@@ -72,22 +66,12 @@ def stream(session: Session, statement: Statement, limit: int, limits: Limits, g
             part, size, sent = [], 0, sent + size
     if part:
         give(_line({"rows": part}))
-    give(
-        _line(
-            {
-                "end": {
-                    "rows": count,
-                    "truncated": reason is not None,
-                    "reason": reason,
-                    **_cost(session, statement, begun),
-                }
-            }
-        )
-    )
+    end = {"rows": count, "truncated": reason is not None, "reason": reason, **_cost(session, statement, begun)}
+    give(_line({"end": end}))
 
 
 def _cost(session: Session, statement: Statement, begun: float) -> dict[str, Any]:
-    needed = session.needed(statement.sql, statement.params)
+    needed = session.shown.needed(statement.sql, statement.params)
     read = sum(len(files) for _, files in needed)
     of = sum(len(view.files) for view, _ in needed)
     return {"ms": round((time.monotonic() - begun) * 1000), "files": {"read": read, "total": max(read, of)}}
@@ -119,26 +103,20 @@ def panel(session: Session, home: Home, body: Body, limits: Limits) -> dict[str,
     body.only("dashboard", "panel", "params")
     dashboard = named("dashboard", body.text("dashboard", longest=500), home.config.dashboards)
     place = body.values.get("panel")
-    panels = {one.name: one for one in dashboard.panels}
     if isinstance(place, int) and not isinstance(place, bool) and 0 <= place < len(dashboard.panels):
         chosen = dashboard.panels[place]
     else:
-        chosen = named("panel", body.text("panel", longest=500), panels)
+        chosen = named("panel", body.text("panel", longest=500), {one.name: one for one in dashboard.panels})
     saved = named("query", chosen.query, home.queries)
     values = saved.values({**chosen.params, **body.mapping("params")}, now=datetime.now(UTC))
     statement = Statement(saved.text, values)
     begun = time.monotonic()
-    rows, is_truncated = taken(session.run(statement.sql, statement.params), limits)
-    return {**rows, "truncated": is_truncated, "sql": statement.sql, **_cost(session, statement, begun)}
-
-
-def taken(answer: Answer, limits: Limits) -> tuple[dict[str, Any], bool]:
-    """Columns and rows of an answer up to the limits, and whether there are more."""
-    rows: list[list[Any]] = []
-    size, columns = 0, columns_of(answer)
+    answer = session.run(statement.sql, statement.params)
+    columns, rows, size, is_truncated = columns_of(answer), list[list[Any]](), 0, False
     for row in rows_of(answer):
-        if len(rows) == limits.rows or size > limits.bytes:
-            return {"columns": columns, "rows": rows}, True
+        if is_truncated := len(rows) == limits.rows or size > limits.bytes:
+            break
         rows.append(row)
         size += size_of(row)
-    return {"columns": columns, "rows": rows}, False
+    cost = _cost(session, statement, begun)
+    return {"columns": columns, "rows": rows, "truncated": is_truncated, "sql": statement.sql, **cost}

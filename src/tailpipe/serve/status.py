@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tailpipe.catalog.overview import Overview
 from tailpipe.catalog.run_record import RunRecord
 from tailpipe.collect import scope
 from tailpipe.errors import UsageError
+from tailpipe.home.home import Home
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.operations import facts
@@ -20,11 +21,6 @@ from tailpipe.query.rejected import rejected_rows
 from tailpipe.query.session import Session
 from tailpipe.serve.body import Body
 from tailpipe.serve.limits import Limits
-
-if TYPE_CHECKING:
-    from tailpipe.home.home import Home
-
-__all__ = ["coverage", "missing_days", "rejected", "runs", "status"]
 
 _MOST_DAYS = 4_000
 
@@ -178,15 +174,6 @@ def rejected(home: Home, body: Body, limits: Limits) -> dict[str, Any]:
     for name in names:
         if len(rows) >= limit:
             break
-        for row in rejected_rows(name, facts.rejected(home, name), limit - len(rows)):
-            found = asdict(row)
-            rows.append(
-                {
-                    "partition": name,
-                    "file": found["file"],
-                    "line": found["line"],
-                    "reason": found["reason"],
-                    "text": None if found["text"] is None else found["text"][:LONGEST],
-                }
-            )
+        more = rejected_rows(name, facts.rejected(home, name), limit - len(rows))
+        rows += [{**asdict(row), "text": row.text and row.text[:LONGEST]} for row in more]
     return {"rows": rows}

@@ -9,12 +9,10 @@ from typing import Any
 from starlette.responses import Response
 
 from tailpipe.http_guard.guard import Receive, Scope, Send
-from tailpipe.serve.encoding import encoded
+from tailpipe.serve.limits import encoded
 from tailpipe.serve.pool import Pool
 from tailpipe.serve.problems import LeftError, Problems
 from tailpipe.workers.worker import Request
-
-__all__ = ["Streaming", "gone"]
 
 
 def gone(receive: Receive) -> Callable[[], Awaitable[None]]:
@@ -38,11 +36,11 @@ class Streaming(Response):
         seconds: float,
         headers: Mapping[str, str],
         *,
-        tells_failures: bool,
+        reports_failures: bool,
     ) -> None:
         super().__init__(headers=dict(headers))
         self._pool, self._problems, self._request, self._seconds = pool, problems, request, seconds
-        self._tells_failures = tells_failures
+        self._reports_failures = reports_failures
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
@@ -54,14 +52,15 @@ class Streaming(Response):
 
         try:
             async with self._pool.stream(left, self._request, self._seconds) as parts:
-                while (part := await _next(parts, leaving)) is not None:
+                headers = [(name, value) for name, value in self.raw_headers if name != b"content-length"]
+                while True:
+                    part = await _next(parts, leaving)
                     if not is_begun:
-                        await send({"type": "http.response.start", "status": 200, "headers": self._own_headers()})
+                        await send({"type": "http.response.start", "status": 200, "headers": headers})
                         is_begun = True
-                    await send({"type": "http.response.body", "body": part, "more_body": True})
-                if not is_begun:
-                    await send({"type": "http.response.start", "status": 200, "headers": self._own_headers()})
-                await send({"type": "http.response.body", "body": b""})
+                    await send({"type": "http.response.body", "body": part or b"", "more_body": part is not None})
+                    if part is None:
+                        return
         except LeftError:
             return
         except Exception as failure:  # noqa: BLE001 - every failure is an answer
@@ -69,16 +68,13 @@ class Streaming(Response):
         finally:
             leaving.cancel()
 
-    def _own_headers(self) -> list[tuple[bytes, bytes]]:
-        return [(name, value) for name, value in self.raw_headers if name != b"content-length"]
-
     async def _fail(self, failure: Exception, scope: Scope, receive: Receive, send: Send, *, is_begun: bool) -> None:
         status, body = self._problems.of(failure)
         if not is_begun:
             answer = Response(encoded(body), status, media_type="application/json")
             await answer(scope, receive, send)
             return
-        if not self._tells_failures:
+        if not self._reports_failures:
             raise failure  # the connection is cut, so that nobody takes a part for the whole
         await send({"type": "http.response.body", "body": encoded(body) + b"\n", "more_body": True})
         await send({"type": "http.response.body", "body": b""})

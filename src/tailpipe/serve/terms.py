@@ -11,8 +11,6 @@ from typing import Literal
 from tailpipe.errors import Place, QueryError
 from tailpipe.frozen import frozen
 
-__all__ = ["And", "Match", "Not", "Operator", "Or", "Term", "Text", "Value", "mistake", "parse_terms"]
-
 LONGEST = 4_000
 DEEPEST = 40
 MOST_TERMS = 200
@@ -101,7 +99,11 @@ def parse_terms(text: str) -> Term:
         raise mistake(text[:80], 0, 1, f"the search is longer than {LONGEST:,} characters", "use the SQL page")
     if "\0" in text:
         raise mistake(text, text.index("\0"), text.index("\0") + 1, "the search holds the character NUL")
-    return _Parser(text).whole()
+    parser = _Parser(text)
+    term = parser.either(0)
+    if parser.at < len(text):
+        raise parser.wrong(parser.at, parser.at + 1, "unexpected )", "remove it, or open a bracket before it")
+    return term
 
 
 class _Parser:
@@ -111,12 +113,6 @@ class _Parser:
         self.text = text
         self.at = 0
         self.count = 0
-
-    def whole(self) -> Term:
-        term = self.either(0)
-        if self.at < len(self.text):
-            raise self.wrong(self.at, self.at + 1, "unexpected )", "remove it, or open a bracket before it")
-        return term
 
     def either(self, depth: int) -> Term:
         """Terms with OR between them."""
@@ -137,7 +133,7 @@ class _Parser:
             self.skip()
             if (word := self.keyword("AND")) is not None and not found:
                 raise self.wrong(word, self.at, "AND needs a term on both sides")
-            if self.at >= len(self.text) or self.text[self.at] == ")" or self.ahead("OR"):
+            if self.is_at_end() or self.ahead("OR"):
                 if word is not None:
                     raise self.wrong(word, word + 3, "AND needs a term on both sides")
                 return found[0] if len(found) == 1 else And(tuple(found))
@@ -163,16 +159,10 @@ class _Parser:
             term = self.either(depth + 1)
             self.close(begin)
             return term
-        return self.term()
-
-    def term(self) -> Term:
-        """A field with a value, or free text."""
-        begin = self.at
-        path = self.field()
-        if path is None:
-            self.at = begin
-            return Text(self.value(is_free=True))
-        return self.match(path, begin)
+        if (path := self.field()) is not None:
+            return self.match(path, begin)
+        self.at = begin
+        return Text(self.value(is_free=True))
 
     def field(self) -> tuple[str, ...] | None:
         """The names before a colon; None if this is no field."""
@@ -194,8 +184,8 @@ class _Parser:
             self.at += 1
 
     def match(self, path: tuple[str, ...], begin: int) -> Term:
-        """What stands behind the colon of a field."""
-        if self.at >= len(self.text) or self.text[self.at].isspace() or self.text[self.at] == ")":
+        """The condition after the colon of a field."""
+        if self.is_at_end() or self.text[self.at].isspace():
             hint = "write field:value, or field:* for rows that have it"
             raise self.wrong(begin, self.at, f'expected a value for "{".".join(path)}"', hint)
         if self.text[self.at] == "(":
@@ -216,8 +206,8 @@ class _Parser:
 
     def range_end(self, first: Value) -> Value:
         begin = self.at
-        is_over = begin >= len(self.text) or self.text[begin].isspace() or self.text[begin] == ")"
-        last = Value(("",), False, begin, begin) if is_over else self.value(is_range=True)
+        is_open = self.is_at_end() or self.text[begin].isspace()
+        last = Value(("",), False, begin, begin) if is_open else self.value(is_range=True)
         if first.is_pattern or last.is_pattern:
             raise self.wrong(first.start, self.at, "a range takes no wildcard")
         if not (first.text or first.is_quoted or last.text or last.is_quoted):
@@ -231,12 +221,12 @@ class _Parser:
         found: list[Term] = []
         while True:
             self.skip()
-            if self.at >= len(self.text) or self.text[self.at] == ")":
+            if self.is_at_end():
                 break
             if found and self.keyword("OR") is None:
                 raise self.wrong(self.at, self.at + 1, "expected OR between the values")
             self.skip()
-            if self.at >= len(self.text) or self.text[self.at] in "()":
+            if self.is_at_end() or self.text[self.at] == "(":
                 break
             value = self.value()
             found.append(Match(path, "=", (value,), begin, self.at))
@@ -293,6 +283,10 @@ class _Parser:
         if self.text[self.at : self.at + 1] != ")":
             raise self.wrong(opened, opened + 1, "the bracket is not closed", "add ) at the end")
         self.at += 1
+
+    def is_at_end(self) -> bool:
+        """Whether the text or a bracket ends here."""
+        return self.text[self.at : self.at + 1] in ("", ")")
 
     def ahead(self, word: str) -> bool:
         """Whether a keyword follows: in capitals, and alone."""

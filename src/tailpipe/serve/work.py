@@ -14,17 +14,13 @@ from tailpipe.home.home import Home
 from tailpipe.operations.query import Query, open_session
 from tailpipe.plugin.registry import Registry
 from tailpipe.query.session import Session
-from tailpipe.serve import dashboards, hits, row, statements, status
+from tailpipe.serve import dashboards, hits, rows, statements, status
 from tailpipe.serve.body import Body
-from tailpipe.serve.encoding import encoded
 from tailpipe.serve.facets import top_values
 from tailpipe.serve.histogram import histogram
-from tailpipe.serve.limits import Limits
+from tailpipe.serve.limits import Limits, encoded
 from tailpipe.serve.meta import meta
-from tailpipe.serve.rows import newest_rows
 from tailpipe.workers.worker import Call
-
-__all__ = ["FRESH", "KEPT", "Computed", "Export", "Opened", "Sql", "open_home"]
 
 _HEAD = struct.Struct("!q")
 
@@ -72,9 +68,9 @@ KEPT: Mapping[str, Work] = {
     "GET meta": lambda t: meta(t.session, t.home, t.body, t.limits, is_read_only=t.is_read_only),
     "POST histogram": lambda t: histogram(t.session, t.body, status.missing_days(t.home)),
     "POST fields": lambda t: top_values(t.session, t.body),
-    "POST rows": lambda t: newest_rows(t.session, t.body, t.limits),
-    "POST row": lambda t: row.whole_row(t.session, t.body),
-    "POST related": lambda t: row.related(t.session, t.body),
+    "POST rows": lambda t: rows.newest_rows(t.session, t.body, t.limits),
+    "POST row": lambda t: rows.whole_row(t.session, t.body),
+    "POST related": lambda t: rows.related(t.session, t.body),
 }
 FRESH: Mapping[str, Work] = {
     "POST panel": lambda t: statements.panel(t.session, t.home, t.body, t.limits),
@@ -122,12 +118,13 @@ class Computed:
 
 
 @frozen
-class Sql:
-    """The answer to a statement of the SQL page, in parts."""
+class Streamed:
+    """The answer to a statement in parts: rows as lines of JSON, or all of them as a file in the format `output`."""
 
     chosen: statements.Statement
-    limit: int
     limits: Limits
+    limit: int = 0
+    output: str = ""
 
     @property
     def statement(self) -> str:
@@ -136,26 +133,9 @@ class Sql:
 
     def __call__(self, opened: Opened, call: Call, /) -> bytes:
         """Give it."""
-        with opened.session(call, self.limits.seconds) as session:
-            statements.stream(session, self.chosen, self.limit, self.limits, call.give)
-        return b""
-
-
-@frozen
-class Export:
-    """All rows of a statement as a file."""
-
-    chosen: statements.Statement
-    output: str
-    limits: Limits
-
-    @property
-    def statement(self) -> str:
-        """Its SQL."""
-        return self.chosen.sql
-
-    def __call__(self, opened: Opened, call: Call, /) -> bytes:
-        """Give it."""
-        with opened.session(call, self.limits.export_seconds) as session:
-            statements.export(session, self.chosen, self.output, self.limits, call.give)
+        with opened.session(call, self.limits.export_seconds if self.output else self.limits.seconds) as session:
+            if self.output:
+                statements.export(session, self.chosen, self.output, self.limits, call.give)
+            else:
+                statements.stream(session, self.chosen, self.limit, self.limits, call.give)
         return b""

@@ -1,1 +1,1 @@
-"""Worker processes for statements of strangers: one that crashes, hangs or takes too much memory ends alone."""
+"""Worker processes for untrusted statements: one that crashes, hangs or takes too much memory ends alone."""

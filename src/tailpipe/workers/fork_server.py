@@ -26,8 +26,6 @@ from tailpipe.storage.scratch import make_scratch
 from tailpipe.workers.frames import END, FAILURE, receive, send
 from tailpipe.workers.worker import FailedError, serve
 
-__all__ = ["COMMAND", "FORK", "KILL", "NUMBER", "main"]
-
 FORK, KILL = b"F", b"K"
 COMMAND = struct.Struct("!cQ")
 """What is done, with the bytes that a new worker may allocate, or the number of one that ends."""

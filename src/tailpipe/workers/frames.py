@@ -5,23 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 
-__all__ = [
-    "CANCELLED",
-    "END",
-    "FAILURE",
-    "INTERRUPT",
-    "PART",
-    "REQUEST",
-    "receive",
-    "send",
-]
-
-REQUEST = b"R"
-INTERRUPT = b"I"
-PART = b"P"
-END = b"E"
-FAILURE = b"F"
-CANCELLED = b"C"
+REQUEST, INTERRUPT, PART, END, FAILURE, CANCELLED = b"R", b"I", b"P", b"E", b"F", b"C"
 
 _HEAD = struct.Struct("!cQ")
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from tailpipe.frozen import frozen
 
-__all__ = ["Places"]
-
 
 @frozen
 class Places:

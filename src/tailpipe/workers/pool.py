@@ -20,10 +20,7 @@ from typing import Any
 from tailpipe.errors import CrashedError, TailpipeError, TimeLimitError
 from tailpipe.workers.fork_server import COMMAND, FORK, KILL, NUMBER
 from tailpipe.workers.frames import CANCELLED, FAILURE, INTERRUPT, PART, REQUEST, receive, send
-from tailpipe.workers.memory import memory_for
 from tailpipe.workers.worker import CancelledError, Request
-
-__all__ = ["GRACE_SECONDS", "Worker", "Workers"]
 
 GRACE_SECONDS = 2.0
 """What does not end so long after it was interrupted is killed."""
@@ -36,6 +33,9 @@ _START = "import sys, json; sys.path[:] = json.loads(sys.argv[2]); from tailpipe
 )
 _UNSHARED = ("TAILPIPE_MCP_TOKEN",)
 """Variables that no worker needs."""
+_MEMORY_SHARE = 0.75
+_LEAST_MEMORY = 512 << 20
+_CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _MODULES = ("tailpipe.query.session", "tailpipe.query.prune", "tailpipe.query.mistakes", "tailpipe.query.json_values")
 
 
@@ -127,7 +127,13 @@ class Worker:
                 send(self._channel, REQUEST, data)
             kind, answer = self._received(seconds)
             while kind == PART:
-                self._give(give, answer)
+                try:
+                    give(answer)
+                except BaseException:  # the request ends here
+                    with suppress(EOFError, OSError):
+                        while self._received(-_LATE_SECONDS)[0] == PART:
+                            pass
+                    raise
                 kind, answer = self._received(seconds)
         except (EOFError, OSError):
             raise self._death(request.statement, seconds) from None
@@ -140,21 +146,8 @@ class Worker:
             raise self._ended(seconds)
         return answer
 
-    def _give(self, give: Callable[[bytes], None], part: bytes) -> None:
-        """Give a part; if nobody takes it, the request ends here."""
-        try:
-            give(part)
-        except BaseException:
-            with suppress(EOFError, OSError):
-                while self._received(-_LATE_SECONDS)[0] == PART:
-                    pass
-            raise
-
     def _received(self, seconds: float) -> tuple[bytes, bytes]:
-        """The next message; a request that sends nothing for too long is cancelled.
-
-        The time in which others take its parts does not count.
-        """
+        """The next message; a request that sends nothing for too long is cancelled, but slow receivers do not count."""
         until = time.monotonic() + seconds + _LATE_SECONDS
         while not _is_readable(self._channel, max(_AGAIN_SECONDS, until - time.monotonic())):
             self._is_late = True
@@ -162,7 +155,7 @@ class Worker:
         return receive(self._channel)
 
     def cancel(self) -> None:
-        """Interrupt the request that runs, if any; call it again and again: after a grace it kills the worker."""
+        """Interrupt the running request, if any; call it repeatedly: after a grace period it kills the worker."""
         with self._lock:
             if not self._is_working or self._was_killed:
                 return
@@ -206,7 +199,7 @@ def _is_readable(channel: socket.socket, seconds: float) -> bool:
 
 
 def _data_bytes(pid: int) -> int:
-    """The memory that a process has allocated; 0 where nobody tells."""
+    """The memory that a process has allocated; 0 where the kernel does not report it."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError, ValueError):
@@ -214,7 +207,7 @@ def _data_bytes(pid: int) -> int:
 
 
 class Workers:
-    """Workers that share what `prepare` gives; whoever takes one puts it back.
+    """Workers that share what `prepare` gives; callers take one and put it back.
 
     `prepare` and requests can be pickled. It is called once, in the process that workers are forked from, and must open
     nothing and start no thread. Up to `most` workers together have as much memory as the machine can spare.
@@ -222,7 +215,7 @@ class Workers:
 
     def __init__(self, prepare: Callable[[], Any], most: int, modules: Sequence[str] = ()) -> None:
         self._prepare, self._modules = prepare, (*_MODULES, *modules)
-        self.memory = memory_for(most)
+        self.memory = _memory_for(most)
         self._lock = threading.Lock()
         self._free: list[Worker] = []
         self._is_closed = False
@@ -230,7 +223,11 @@ class Workers:
 
     def take(self) -> Worker:
         """A worker that waits for a request."""
-        while (worker := self._taken()) is not None:
+        while True:
+            with self._lock:
+                worker = self._free.pop() if self._free else None
+            if worker is None:
+                break
             if worker.is_usable:
                 return worker
             worker.close()
@@ -270,6 +267,14 @@ class Workers:
             worker.let_go()
         self._server.close()
 
-    def _taken(self) -> Worker | None:
-        with self._lock:
-            return self._free.pop() if self._free else None
+
+def _memory_for(workers: int) -> int:
+    """The bytes that each worker may allocate: together they leave some memory of the machine or container to others.
+
+    The kernel limits anonymous memory (RLIMIT_DATA): DuckDB's own setting does not count the texts of functions.
+    """
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    for path in _CGROUP_LIMITS:
+        with suppress(OSError, ValueError):  # there is none, or it is "max"
+            memory = min(memory, int(Path(path).read_text()))
+    return max(_LEAST_MEMORY, int(memory * _MEMORY_SHARE) // workers)

@@ -22,8 +22,6 @@ from tailpipe.sql.memory import too_much_memory
 from tailpipe.storage.scratch import remove_scratch
 from tailpipe.workers.frames import CANCELLED, END, FAILURE, INTERRUPT, PART, receive, send
 
-__all__ = ["Call", "CancelledError", "FailedError", "Request", "serve"]
-
 _log = logging.getLogger(__name__)
 
 

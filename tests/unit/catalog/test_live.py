@@ -125,7 +125,7 @@ def test_parts_of_a_large_one_are_the_same_files(layout: Layout, large: LargeSna
 )
 def test_a_statement_loads_what_its_conditions_leave(large: LargeSnapshot, condition: str, count: int) -> None:
     with Session(large, {}) as session:
-        ((view, files),) = session.needed(f"SELECT * FROM a WHERE {condition}")
+        ((view, files),) = session.shown.needed(f"SELECT * FROM a WHERE {condition}")
         # One file of each set of columns may stay for its columns.
         assert len(view.files) == count
         assert len(files) == count
@@ -143,7 +143,7 @@ def test_a_statement_loads_what_its_conditions_leave(large: LargeSnapshot, condi
 def test_a_narrowed_session_loads_its_part(large: LargeSnapshot, narrowing: Narrowing, count: int) -> None:
     narrowing.check(large, [])
     with Session(large, {}, Query(narrowing)) as session:
-        ((view, _),) = session.needed("FROM a")
+        ((view, _),) = session.shown.needed("FROM a")
         assert len(view.files) == count
         (rows,) = session.run("SELECT sum(files), sum(rows) FROM tp_catalog.days WHERE tp_table = 'a'").rows
         assert rows == (count, count * 5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tailpipe.query.json_paths import spark_path
+from tailpipe.query.dialects import spark_path
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_each_time_that_a_table_is_read_counts(session: Session, sql: str, files
 
 def test_the_newest_rows_of_a_window_need_its_files_alone(session: Session) -> None:
     sql = "SELECT n FROM web_log WHERE tp_timestamp >= '2024-09-05' ORDER BY tp_timestamp DESC, n LIMIT 5"
-    ((_, files),) = session.needed(sql)
+    ((_, files),) = session.shown.needed(sql)
     assert {file.tp_date for file in files} == {date(2024, 9, 5), date(2024, 9, 6)}
 
 

@@ -23,7 +23,7 @@ from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.request import Query
 from tailpipe.query.session import Session
 from tailpipe.query.shapes import ColumnShape, Content
-from tailpipe.query.statements import find_statements, split_statements
+from tailpipe.query.statements import find_statements
 from tailpipe.sql.inet import load_statement
 
 from .support import TIME, Files
@@ -71,7 +71,7 @@ def session(files: Files) -> Iterator[Session]:
     ],
 )
 def test_a_text_is_split_where_duckdb_would(text: str, statements: tuple[str, ...]) -> None:
-    assert split_statements(text) == statements
+    assert tuple(sql for _, sql in find_statements(text)) == statements
 
 
 def test_statements_are_found_where_they_stand() -> None:
