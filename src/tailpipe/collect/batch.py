@@ -12,8 +12,6 @@ from tailpipe.collect.unit import UnitWork
 from tailpipe.kernel.task import Outcome
 from tailpipe.model.meter import Spent
 
-__all__ = ["Batch"]
-
 
 @dataclass
 class Batch:

@@ -11,8 +11,6 @@ from tailpipe.model.table import Table
 from tailpipe.sql.check import SqlProblem, check_partition, check_table
 from tailpipe.stores.here import check_where
 
-__all__ = ["check_sql"]
-
 
 def check_sql(
     config: Config,

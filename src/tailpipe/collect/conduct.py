@@ -14,8 +14,6 @@ from tailpipe.errors import StorageError, TailpipeError
 from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.task import Outcome, Task
 
-__all__ = ["conduct"]
-
 _JOB_BYTES = BATCH_BYTES // 16
 """Once a job reads so much, no further partition is begun for it."""
 _OPEN = 64

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from tailpipe.collect.identity import Prints
     from tailpipe.collect.item import WorkItem
 
-__all__ = ["Copies", "find_copies"]
-
 _IDLE = timedelta(minutes=1)
 _AHEAD = timedelta(days=1)
 """A time that is further ahead of the clock says nothing about when the file was written."""

@@ -17,8 +17,6 @@ from tailpipe.kernel.task import Outcome
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.staged import StagedFile
 
-__all__ = ["events_of_other_units", "leave_out", "repeated_events", "same_events"]
-
 
 def repeated_events(work: UnitWork, snapshot: Snapshot, rejected: Sequence[str]) -> Iterator[Dedupe]:
     """What to look at for events that the unit has already: its live files, and those of its rejected rows.

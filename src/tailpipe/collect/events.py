@@ -16,23 +16,6 @@ from tailpipe.model.meter import Meter, Spent, added
 from tailpipe.model.staged import Sample
 from tailpipe.stores.pushed import PushReport
 
-__all__ = [
-    "Committed",
-    "Event",
-    "Failed",
-    "Listing",
-    "Opened",
-    "Planned",
-    "Progress",
-    "Report",
-    "Started",
-    "Summary",
-    "UnavailableArtifacts",
-    "UnlistedDays",
-    "UnmatchedFiles",
-    "Warned",
-]
-
 T = TypeVar("T")
 
 

@@ -27,8 +27,6 @@ from tailpipe.kernel.dedupe import Dedupe
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.staged import Covered, Staged
 
-__all__ = ["Executed", "Steps", "execute"]
-
 T = TypeVar("T")
 
 _ROUNDS = 5

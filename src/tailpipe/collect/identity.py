@@ -20,8 +20,6 @@ from tailpipe.model.artifact import Artifact
 from tailpipe.model.host import Host, place_of
 from tailpipe.model.ledger import LedgerEntry, Span
 
-__all__ = ["NOBODY", "PrintRequest", "Prints", "decide", "is_same", "needs"]
-
 Prints = Mapping[tuple[str, Span], str | None]
 """Prints of parts of an artifact's content, by URI and part; None if it ends before."""
 

@@ -10,8 +10,6 @@ from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.model.ledger import LedgerEntry
 
-__all__ = ["Cause", "Fate", "WorkItem"]
-
 Fate = Literal[
     "new",
     "unchanged",

@@ -25,8 +25,6 @@ if TYPE_CHECKING:  # most workspaces have no store
     from tailpipe.model.staged import Staged
     from tailpipe.stores.landing import Landing
 
-__all__ = ["Emit", "Job", "Pushes"]
-
 Emit = Callable[[events.Event], None]
 
 

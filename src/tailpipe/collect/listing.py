@@ -25,9 +25,6 @@ from tailpipe.model.table import PATH_COLUMNS, Table
 from tailpipe.model.window import Window
 from tailpipe.plugin.linear import Regex
 
-__all__ = ["Listing", "is_permission", "list_source", "released"]
-
-
 _NAMES = 5000
 """So many names are looked at for dates."""
 _COUNTED = 100

@@ -18,19 +18,6 @@ from tailpipe.model.partition import Partition
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 
-__all__ = [
-    "Piece",
-    "Recipe",
-    "batches",
-    "estimated_bytes",
-    "fetched_bytes",
-    "pack",
-    "pieces_of",
-    "recipe_print",
-    "task_bytes",
-    "unit_bytes",
-]
-
 _MEGABYTE = 1024 * 1024
 TASK_BYTES = 160 * _MEGABYTE
 """About how many raw bytes a task reads at most."""

@@ -14,8 +14,6 @@ from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered
 
-__all__ = ["Plan", "Skip", "SourceState", "UnitPlan", "kind_of"]
-
 
 @frozen
 class SourceState:

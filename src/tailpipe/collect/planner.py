@@ -30,8 +30,6 @@ from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 from tailpipe.plugin.listing import ListingRun, within_listing_run
 
-__all__ = ["Planned", "check_problems", "plan_job", "plan_partition"]
-
 Counts = tuple[int, int, int]
 """Artifacts, requests and folders."""
 

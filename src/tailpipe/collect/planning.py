@@ -26,8 +26,6 @@ from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.request import Collect
 from tailpipe.model.staged import Covered
 
-__all__ = ["COMPLETE", "UNFINISHED", "WRITTEN", "plan_units"]
-
 PACK_BYTES = 1_000_000_000
 """About how much of undated artifacts makes a unit."""
 

@@ -10,8 +10,6 @@ from tailpipe.collect.scope import Scope
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 
-__all__ = ["ADDED", "NOT_REPLACED", "REWRITTEN", "gone", "left", "rewritten_days", "stays"]
-
 Identity = tuple[str, int]
 
 LEFT = "no longer listed: its rows stay"

@@ -22,8 +22,6 @@ from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import dropped_days
 from tailpipe.model.source import Source
 
-__all__ = ["run_partition"]
-
 _SHARE = 0.1
 """Parquet takes a tenth of the logs, or less."""
 

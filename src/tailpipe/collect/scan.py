@@ -17,8 +17,6 @@ from tailpipe.model.partition import Partition
 from tailpipe.model.request import Collect
 from tailpipe.model.table import Table
 
-__all__ = ["tasks_to_scan"]
-
 
 def tasks_to_scan(
     partition: Partition,

@@ -22,18 +22,6 @@ from tailpipe.model.window import LOOKBACK
 if TYPE_CHECKING:
     from tailpipe.catalog.overview import Overview
 
-__all__ = [
-    "Scope",
-    "check_clock",
-    "goes_on",
-    "listing",
-    "missing_days",
-    "moved_frontiers",
-    "not_requested",
-    "open_days",
-    "scope_of",
-]
-
 CLOCK_DAYS = 2
 """A clock that was ahead by so many days and is right again is no reason to stop."""
 

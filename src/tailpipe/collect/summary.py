@@ -23,8 +23,6 @@ from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.option import secrets_in
 from tailpipe.model.redaction import Redactor
 
-__all__ = ["facts_of", "summarise", "summarise_failure"]
-
 _REASONS = 3
 """So many reasons stand in the history of runs."""
 

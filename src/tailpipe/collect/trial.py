@@ -20,8 +20,6 @@ from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 from tailpipe.model.window import Window
 
-__all__ = ["SourceTrial", "try_source"]
-
 _MOST = 1000
 """So many artifacts are listed."""
 _DAYS = 7

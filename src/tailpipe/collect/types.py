@@ -18,17 +18,6 @@ from tailpipe.model.table import Table
 from tailpipe.sql.connection import connect
 from tailpipe.sql.references import references
 
-__all__ = [
-    "check_columns",
-    "has_open_types",
-    "is_widened",
-    "keep_digits",
-    "known_types",
-    "needs_sample",
-    "sampled_types",
-    "unfilled_columns",
-]
-
 _TO_FRACTIONS = ("bigint", "double")
 _COMMON = set(COMMON_TYPES)
 _NAMES = {"BIGINT": "bigint", "DOUBLE": "double", "BOOLEAN": "boolean", "JSON": "json", "VARCHAR": "varchar"}

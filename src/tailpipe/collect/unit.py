@@ -23,9 +23,6 @@ from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Sample, Staged, StagedArtifact, StagedFile
 
-__all__ = ["SAMPLES", "UnitOutcome", "UnitWork", "staged_artifact"]
-
-
 SAMPLES = 20
 """So many rejected rows are shown in a report."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from tailpipe.model.table import Table
     from tailpipe.plugin.registry import Registry
 
-__all__ = ["Detections", "select_detections"]
-
 
 class Detections:
     """The detections that a workspace knows; one that cannot be used is skipped with a warning."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from tailpipe.home.home import Home
     from tailpipe.query.databases import ClientViews, Databases
 
-__all__ = ["Followers"]
-
 T = TypeVar("T")
 
 

@@ -47,8 +47,6 @@ if TYPE_CHECKING:  # each operation loads what it needs, so that none waits for 
     from tailpipe.stores.fetch import Fetched, Limits, Reader
     from tailpipe.stores.pushing import Pushing
 
-__all__ = ["Home", "Say"]
-
 Say = Callable[[str], None]
 T = TypeVar("T")
 

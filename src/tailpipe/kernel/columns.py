@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["Columns"]
-
 _TABLE = "rows"
 
 

@@ -17,8 +17,6 @@ from tailpipe.sql.quoting import index_value, literal, quoted
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["Compaction", "Index", "compact_files", "misplaced"]
-
 _ORDER = "tp_timestamp, tp_id"
 
 

@@ -18,8 +18,6 @@ from tailpipe.model.source import Content
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["byte_stream", "events_of", "opened"]
-
 _BUFFER = 1024 * 1024
 _END = object()
 

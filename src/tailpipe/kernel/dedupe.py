@@ -17,8 +17,6 @@ from tailpipe.sql.quoting import literal, quoted, text_list
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["EVENT", "Dedupe", "Deduped", "drop_duplicates"]
-
 EVENT = ("tp_id",)
 """The key of rows of events: that of the event, which is in their id, whatever artifact it was requested with."""
 

@@ -23,21 +23,6 @@ if TYPE_CHECKING:
     from tailpipe.model.staged import StagedFile
     from tailpipe.model.store import Store
 
-__all__ = [
-    "Depot",
-    "Depots",
-    "Place",
-    "address_of",
-    "carry_there",
-    "compact_there",
-    "dedupe_there",
-    "fetch_address",
-    "is_address",
-    "misplaced_there",
-    "run_there",
-    "stores_of",
-]
-
 T = TypeVar("T")
 _SCHEME = "tailpipe-object:"
 

@@ -26,8 +26,6 @@ from tailpipe.unpack.unpack import Member
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["DocumentFeed"]
-
 
 class DocumentFeed:
     """Has documents read by a parser, numbers what it finds, and hands rows on in batches.

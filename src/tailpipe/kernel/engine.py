@@ -17,8 +17,6 @@ if TYPE_CHECKING:  # whoever runs a job loads what it needs
     from tailpipe.kernel.task import Outcome, Task
     from tailpipe.model.staged import StagedFile
 
-__all__ = ["Engine", "PrintTask"]
-
 PrintTask = tuple[Source, Artifact, tuple[Span, ...]]
 """An artifact, and the parts of its content whose prints are requested."""
 

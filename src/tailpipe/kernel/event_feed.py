@@ -19,8 +19,6 @@ from tailpipe.model.event import Event
 from tailpipe.model.meter import Meter
 from tailpipe.model.parsing import LineParser
 
-__all__ = ["EventFeed"]
-
 _FETCHED = 64
 _EVENTS = 32_768
 """So many events, or a chunk of bytes, are Python objects at a time; then they are Arrow."""

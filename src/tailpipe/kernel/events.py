@@ -28,8 +28,6 @@ from tailpipe.model.parsing import Lines, Parsed
 from tailpipe.plugin.arrow import places_of
 from tailpipe.sql.quoting import quoted
 
-__all__ = ["BadEvent", "EventRun", "Gathering", "bad_events", "event_outputs", "unescaped", "with_events"]
-
 _ESCAPED = r'^\s*(\{\s*\\"|")'
 """How a JSON object begins that was put into a string once more, with the quotes of the string or without."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -13,8 +13,6 @@ from tailpipe.frozen import frozen
 from tailpipe.model.outputs import COMMON_TYPES, common_types, output_columns
 from tailpipe.model.table import Table
 
-__all__ = ["Change", "evolve", "merged_columns"]
-
 _WIDER: Mapping[str, tuple[str, ...]] = {
     "TINYINT": ("SMALLINT", "INTEGER", "BIGINT", "DOUBLE"),
     "SMALLINT": ("INTEGER", "BIGINT", "DOUBLE"),

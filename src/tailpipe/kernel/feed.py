@@ -12,8 +12,6 @@ from tailpipe.kernel.task import Fault
 from tailpipe.model.parsing import LineParser, Lines, Parsed
 from tailpipe.sql.quoting import quoted
 
-__all__ = ["BadRow", "Batch", "Failed", "Feed", "Held", "JointFeed", "bad_rows"]
-
 
 @frozen
 class Batch:

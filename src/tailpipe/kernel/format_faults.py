@@ -18,8 +18,6 @@ from tailpipe.sql.connection import registered
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["MACHINE_FAULTS", "blamed_on", "blamed_on_query", "describe", "format_fault"]
-
 MACHINE_FAULTS = (MemoryError, OSError)
 """What may happen while a document is read, without being a fault of its parser."""
 _HINT = "report this to the author of the plugin"

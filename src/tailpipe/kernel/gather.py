@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from tailpipe.sql.quoting import quoted
 
-__all__ = ["gathered"]
-
 
 def gathered(name: str, fields: Iterable[str], wanted: Sequence[str]) -> str:
     """SQL for a field that was not read, but that somebody refers to: null, unless its name ends with `*`.

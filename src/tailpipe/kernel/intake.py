@@ -19,8 +19,6 @@ from tailpipe.model.redaction import Redactor
 from tailpipe.model.source import Content, Source
 from tailpipe.unpack.unpack import Member, Unpacking, UnpackLimits
 
-__all__ = ["Intake", "Open"]
-
 Open = Callable[[Artifact], Content]
 """How a task opens an artifact."""
 

@@ -19,8 +19,6 @@ from tailpipe.plugin.arrow import chosen
 from tailpipe.unpack.text import LineSplitter, Split, TextOptions
 from tailpipe.unpack.unpack import Member
 
-__all__ = ["LineFeed"]
-
 
 class LineFeed:
     """Reads artifacts line by line; lines of several artifacts are parsed together."""

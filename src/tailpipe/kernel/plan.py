@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from tailpipe.kernel.years import Years
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["Plan", "has_times_without_year", "plan_task", "year_basis"]
-
 _FEW = 64
 """Up to so many artifacts a list in the query is faster than a join; beyond, planning the query takes its time."""
 

@@ -8,8 +8,6 @@ from tailpipe.errors import ChangedError
 from tailpipe.kernel.task import Fault, Reading
 from tailpipe.model.ledger import HEAD_BYTES, TAIL_BYTES, printed
 
-__all__ = ["Progress"]
-
 
 @dataclass
 class Progress:

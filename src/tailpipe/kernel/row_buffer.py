@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from tailpipe.kernel.years import Years
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["RowBuffer", "RowCount"]
-
 _WIDE = 200
 """Above so many columns DuckDB spends more time on looking for equal expressions than it saves by them."""
 _DISABLED = ("filter_pushdown", "join_order", "build_side_probe_side", "join_filter_pushdown")

@@ -30,8 +30,6 @@ from tailpipe.sql.connection import connect
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["OtherYearsError", "TaskRun", "read_rows", "run_task", "with_years"]
-
 _PACKED = 16
 """How many times as long as its artifact the text may be, as a rule."""
 _UNKNOWN = 1 << 40

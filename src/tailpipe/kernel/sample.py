@@ -13,8 +13,6 @@ from tailpipe.kernel.undeclared import widened
 from tailpipe.sql.casts import kind_of
 from tailpipe.sql.connection import connect
 
-__all__ = ["sample"]
-
 _ARTIFACTS = 16
 _BYTES = 1024 * 1024
 

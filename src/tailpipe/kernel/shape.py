@@ -29,8 +29,6 @@ from tailpipe.sql.casts import Cast, Clock, cast
 from tailpipe.sql.quoting import index_value, json_shape, literal, quoted
 from tailpipe.sql.times import cast_by_format
 
-__all__ = ["ADDRESS_COLUMNS", "FILTERED", "KEPT", "OUT_OF_WINDOW", "PREFIX", "REJECTED", "Shape"]
-
 KEPT, FILTERED, REJECTED, OUT_OF_WINDOW = range(4)
 PREFIX = "prefix"
 """The column of `tp__artifacts` with what the ids of an artifact's rows begin with."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["PARQUET", "Key", "Stage", "key_condition", "with_constants"]
-
 PARQUET = "FORMAT parquet, COMPRESSION zstd, RETURN_STATS"
 
 NO_CONSTANTS: Mapping[str, str] = {}

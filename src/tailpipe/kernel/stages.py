@@ -17,8 +17,6 @@ from tailpipe.storage.local import LOCAL
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Stages"]
-
 _MANY_FILES = 24
 """Up to so many files, a query for each is faster than one that divides the rows."""
 

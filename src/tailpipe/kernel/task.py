@@ -19,20 +19,6 @@ from tailpipe.model.source import Source
 from tailpipe.model.staged import Sample, StagedFile
 from tailpipe.model.table import Table
 
-__all__ = [
-    "Decided",
-    "Fault",
-    "Limits",
-    "Outcome",
-    "Reading",
-    "Result",
-    "Share",
-    "Staging",
-    "Task",
-    "Widening",
-    "row_prefix",
-]
-
 _MEGABYTE = 1024 * 1024
 
 

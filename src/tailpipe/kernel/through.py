@@ -19,8 +19,6 @@ from tailpipe.sql.quoting import literal, quoted
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["WriteThrough"]
-
 _PROBE_ROWS = 2048
 LEAST_ROWS = 8192
 """For fewer rows the probe costs more than it saves."""

@@ -24,8 +24,6 @@ from tailpipe.model.window import Window
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Trial", "try_file", "try_task"]
-
 _MEGABYTE = 1024 * 1024
 _PORTION = 4 * _MEGABYTE
 _ROUNDS = 8

@@ -22,8 +22,6 @@ from tailpipe.sql.quoting import json_path, quoted, text_list
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["has_long_numbers", "infer_json", "infer_text", "keys_of", "round_trip", "widened"]
-
 _AT_ONCE = 24
 _NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
 _FIXED = r"-?(0|[1-9][0-9]*)\.[0-9]+"

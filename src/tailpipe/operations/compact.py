@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from tailpipe.collect.job import Emit
     from tailpipe.lifecycle.compact import Compacted
 
-__all__ = ["Compact", "compact"]
-
 
 @frozen
 class Compact:
