@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.collect import events
-from tailpipe.collect.packing import Recipe
 from tailpipe.frozen import frozen
 from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.task import Limits
@@ -32,7 +31,7 @@ class Pushes(Protocol):
     """Brings commits of a run to stores; all is called under the lock of the partition."""
 
     def after_commit(self, writer: Writer) -> None:
-        """Called after each commit; a failure of it must not show."""
+        """Called after each commit; it must not raise."""
         ...
 
     def landing(self, partition: str) -> Landing | None:
@@ -87,7 +86,3 @@ class Job:
         """The span of time that the run is recorded with."""
         request = self.request
         return request.window or Window(request.now - LOOKBACK, request.now)
-
-    def recipe(self, types: Mapping[str, str]) -> Recipe:
-        """What the tasks of the partition have in common."""
-        return Recipe(self.partition, self.table, self.sources, dict(types), self.request.now, self.limits)

@@ -1,16 +1,16 @@
-"""From a partition to its plan: list the sources, find out what became of each artifact, and plan the units."""
+"""From a partition to its plan: list the sources, decide how each artifact has changed, and plan the units."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
 from tailpipe.catalog.read import PartitionState
 from tailpipe.collect import events
 from tailpipe.collect.events import DatedNames, UnavailableArtifacts, UnlistedDays, UnmatchedFiles
-from tailpipe.collect.identity import NOBODY, Prints, decide, needs
+from tailpipe.collect.identity import NOBODY, decide, needs
 from tailpipe.collect.item import WorkItem
 from tailpipe.collect.job import Job
 from tailpipe.collect.listing import is_permission, list_source
@@ -50,12 +50,12 @@ class Planned:
     """What could not be listed, by source."""
 
     def rest(self, failed: Collection[str], done: Collection[Unit]) -> Planned:
-        """The same without artifacts that have failed in this run, by URI, and without the units that are done."""
+        """The plan without artifacts that have failed in this run, by URI, and without the units that are done."""
         return replace(self, plan=self.plan.rest(failed, done))
 
 
 def plan_job(job: Job, state: PartitionState, prepare: Callable[[], None] = lambda: None) -> Planned:
-    """What a run of a partition has to do; nothing is changed. `prepare` is called once there seems to be work."""
+    """The plan of a run of a partition; nothing is changed. `prepare` is called as soon as there may be work."""
     job.emit(events.Started(job.address, "listing"))
     others = {source.name for source in job.partition.sources} - job.sources.keys()
     with job.meter("plan"):
@@ -95,7 +95,7 @@ def plan_partition(
     meter: Meter | None = None,
     notes: Path | None = None,
 ) -> Planned:
-    """What a run of these sources has to do; the partition's `others` take no part.
+    """The plan of a run of these sources; the partition's `others` take no part.
 
     `count` is called with what was listed so far, and `prepare` with the first artifact that the ledger does not know.
     Contents are read only where names and times do not tell. `notes` is where sources remember their listings.
@@ -119,25 +119,28 @@ def plan_partition(
     unlisted_days: list[UnlistedDays] = []
     dated_names: list[DatedNames] = []
     problems: dict[str, tuple[str, ...]] = {}
-    noticed = _noticing(state.ledger, prepare)
+    progress = _ListingProgress(count, prepare, {entry.uri: entry.size for entry in state.ledger})
     for name, days in listing(states, request, state.lost).items():
-        counting = _Counting(count, len(listed))
+        progress.before, progress.now = len(listed), (len(listed), 0, 0)
         state_of = next(one for one in states if one.name == name)
-        run = ListingRun(request.now, notes, goes_on(state_of, request, days), counting.requested)
+        run = ListingRun(request.now, notes, goes_on(state_of, request, days), progress.requested)
         with (meter or Meter())("list"), within_listing_run(run):
-            found = list_source(sources[name], table, days, today=request.today, count=counting.seen, noticed=noticed)
+            found = list_source(
+                sources[name], table, days, today=request.today, count=progress.seen, noticed=progress.noticed
+            )
         listed += found.listed
         unmatched += [found.unmatched_files] if found.unmatched_files else []
         unavailable += found.unavailable_artifacts
         unlisted_days += [found.unlisted_days] if found.unlisted_days else []
         dated_names += [found.dated_names] if found.dated_names else []
         problems |= {name: found.problems} if found.problems else {}
-    _refuse_shared(listed)
+    if len(sources) > 1:
+        _refuse_shared(listed)
     ledger = _disowned(state.ledger, {*sources, *others}, state.host)
-    prints = _prints(sources, listed, ledger, engine, request.now, state.host)
-    items = decide(_with_problems(listed, prints), ledger, prints, now=request.now, host=state.host)
-    plan = plan_units(states, items, request, ledger=ledger, lost=state.lost).uncovered(problems)
-    lost = NO_DAYS if request.window or others else _lost(state, plan)
+    items = _decided(sources, listed, ledger, engine, request.now, state.host)
+    plan = plan_units(states, items, request, ledger=ledger, lost=state.lost)
+    plan = plan.uncovered(problems) if problems else plan
+    lost = _lost(state, plan) if state.lost and not (request.window or others) else NO_DAYS
     return Planned(
         plan,
         len(listed),
@@ -150,34 +153,34 @@ def plan_partition(
     )
 
 
-class _Counting:
-    """Counts artifacts on from those of the sources before, and the requests and folders of one source."""
+@dataclass
+class _ListingProgress:
+    """Counts the artifacts of all sources, and the requests and folders of the current one.
 
-    def __init__(self, count: Callable[[Counts], None], before: int) -> None:
-        self._count = count
-        self._before = before
-        self._now: Counts = (before, 0, 0)
+    `prepare` is called with the first artifact that is new, or has grown.
+    """
+
+    count: Callable[[Counts], None]
+    prepare: Callable[[], None]
+    known: Mapping[str | None, int | None]
+    """The sizes of the artifacts in the ledger, by URI."""
+    before: int = 0
+    """How many artifacts the sources before this one have listed."""
+    now: Counts = (0, 0, 0)
+    is_prepared: bool = False
 
     def seen(self, artifacts: int) -> None:
-        self._now = (self._before + artifacts, *self._now[1:])
-        self._count(self._now)
+        self.now = (self.before + artifacts, *self.now[1:])
+        self.count(self.now)
 
     def requested(self, requests: int, folders: int) -> None:
-        self._now = (self._now[0], requests, folders)
-        self._count(self._now)
+        self.now = (self.now[0], requests, folders)
+        self.count(self.now)
 
-
-def _noticing(ledger: Iterable[LedgerEntry], prepare: Callable[[], None]) -> Callable[[Artifact], None]:
-    """Calls `prepare` with the first artifact that is new, or has grown."""
-    known = {entry.uri: entry.size for entry in ledger}
-    found: list[str] = []
-
-    def noticed(artifact: Artifact) -> None:
-        if not found and known.get(artifact.uri, -1) != artifact.size:
-            found.append(artifact.uri)
-            prepare()
-
-    return noticed
+    def noticed(self, artifact: Artifact) -> None:
+        if not self.is_prepared and self.known.get(artifact.uri, -1) != artifact.size:
+            self.is_prepared = True
+            self.prepare()
 
 
 def _lost(state: PartitionState, plan: Plan) -> DaySet:
@@ -188,7 +191,7 @@ def _lost(state: PartitionState, plan: Plan) -> DaySet:
 
 
 def _disowned(ledger: Iterable[LedgerEntry], names: Collection[str], host: Host) -> tuple[LedgerEntry, ...]:
-    """The ledger; what is from a source that the config no longer names is nobody's, and anyone's to go on with.
+    """The ledger, in which entries of sources that the config no longer has belong to NOBODY: any may continue them.
 
     A source of another host is another source, whatever its name is.
     """
@@ -202,7 +205,7 @@ def _disowned(ledger: Iterable[LedgerEntry], names: Collection[str], host: Host)
 
 
 def _refuse_shared(listed: Iterable[WorkItem]) -> None:
-    """A range belongs to one source: the events that a second one would give of it could not be told apart."""
+    """Refuse a range of two sources: the events of the second one could not be distinguished from the first's."""
     owners: dict[str, str] = {}
     for one in listed:
         owner = owners.setdefault(one.artifact.uri, one.source) if one.artifact.kind == "range" else one.source
@@ -213,27 +216,21 @@ def _refuse_shared(listed: Iterable[WorkItem]) -> None:
             )
 
 
-def _with_problems(listed: Iterable[WorkItem], prints: Prints) -> list[WorkItem]:
-    """What was listed, with the problems that were met when it was looked into."""
-    found = {uri: problem for (uri, span), problem in prints.items() if span == UNREADABLE and problem}
-    return [
-        replace(one, artifact=replace(one.artifact, problem=found[one.artifact.uri]))
-        if one.artifact.uri in found
-        else one
-        for one in listed
-    ]
-
-
-def _prints(
+def _decided(
     sources: Mapping[str, Source],
     listed: list[WorkItem],
     ledger: Sequence[LedgerEntry],
     engine: Engine,
     now: datetime,
     host: Host,
-) -> Prints:
+) -> tuple[WorkItem, ...]:
+    """The listed artifacts with their fates; their contents are read if names and times do not suffice."""
     artifacts = {(one.source, one.artifact.uri): one.artifact for one in listed}
     prints: dict[tuple[str, Span], str | None] = {}
     while requests := needs(listed, ledger, prints, now=now, host=host):
         prints |= engine.prints([(sources[one.source], artifacts[one.source, one.uri], one.spans) for one in requests])
-    return prints
+    unreadable = {uri: problem for (uri, span), problem in prints.items() if span == UNREADABLE and problem}
+    for place, one in enumerate(listed):
+        if problem := unreadable.get(one.artifact.uri):
+            listed[place] = replace(one, artifact=replace(one.artifact, problem=problem))
+    return decide(listed, ledger, prints, now=now, host=host)

@@ -1,4 +1,4 @@
-"""Summarise a run: what became of a partition, in one value."""
+"""Summarise the run of a partition in one value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tailpipe.model.option import secrets_in
 from tailpipe.model.redaction import Redactor
 
 _REASONS = 3
-"""So many reasons stand in the history of runs."""
+"""How many reasons the history of runs has at most."""
 
 
 def facts_of(job: Job, done: Executed | None, seconds: float, error: BaseException | None = None) -> RunFacts:
@@ -55,11 +55,12 @@ def _bytes(done: Executed | None) -> int:
 def summarise(
     job: Job, planned: Planned, done: Executed, coverage: Mapping[str, Coverage], stale_since: date | None
 ) -> events.Summary:
-    """What became of a partition: `planned` is its first plan, and `coverage` what is known of its days now."""
+    """The summary of a partition's run: `planned` is its first plan, and `coverage` what is known of its days now."""
     skipped, now = planned.plan.reasons, job.request.now
     filled = frozenset[str]().union(*(one.filled for one in done.units))
     is_empty = not any(one.accounts.kept for one in done.committed)
     samples = [sample for one in done.units for sample in one.samples]
+    complete = [one.day for one in planned.plan.skipped if one.reason == COMPLETE and one.day]
     return events.Summary(
         partition=job.address,
         committed=done.committed,
@@ -78,7 +79,7 @@ def summarise(
         assumed_years=merge_years(years for one in done.units if one.is_committed for years in one.years),
         is_stale=stale_since is not None and not done.committed,
         stale_since=stale_since,
-        complete_days=_complete(job, planned),
+        complete_days=DaySet.of(complete) if job.request.window else NO_DAYS,
         rejected_samples=tuple(samples[:SAMPLES]),
         incomplete_artifacts=sum(one.unfinished for one in done.units) + skipped.get(UNFINISHED, 0),
         waiting=NO_DAYS if job.request.skip_bad_artifacts else done.damaged,
@@ -88,13 +89,6 @@ def summarise(
         bytes=_bytes(done),
         profile=dict(job.meter.spent),
     )
-
-
-def _complete(job: Job, planned: Planned) -> DaySet:
-    """The complete days of the requested window, which were not requested again."""
-    if job.request.window is None:
-        return NO_DAYS
-    return DaySet.of(one.day for one in planned.plan.skipped if one.reason == COMPLETE and one.day)
 
 
 def _still_written(planned: Planned) -> list[events.UnavailableArtifacts]:
@@ -108,7 +102,7 @@ def _still_written(planned: Planned) -> list[events.UnavailableArtifacts]:
 
 
 def summarise_failure(job: Job, error: TailpipeError, done: Executed | None = None) -> events.Summary:
-    """The same for a run that an error has ended, with the units that were settled before it."""
+    """The summary of a run that an error has ended, with the units that were settled before it."""
     message = Redactor(secrets_in(job.partition))(error.with_hint)
     committed, failed = (done.committed, done.failed) if done else ((), ())
     return events.Summary(job.address, committed, failed, error=message, profile=dict(job.meter.spent))
