@@ -143,7 +143,7 @@ class DatedNames:
 
 @frozen
 class Summary:
-    """What became of one partition."""
+    """The result of a run for one partition."""
 
     partition: str
     committed: tuple[Committed, ...] = ()
@@ -224,7 +224,7 @@ class Summary:
 
 @frozen
 class Report:
-    """What became of a run."""
+    """The results of a run."""
 
     partitions: tuple[Summary, ...]
 
@@ -260,7 +260,7 @@ class Report:
         return tuple(one.partition for one in self.partitions if one.push and one.push.failure)
 
     def with_pushes(self, pushes: Mapping[str, PushReport]) -> Report:
-        """The report with what became of the pushes to the stores of partitions."""
+        """The report with the results of the pushes to the stores of partitions."""
         return Report(tuple(replace(one, push=pushes.get(one.partition)) for one in self.partitions))
 
     def with_start(self, spent: Spent) -> Report:

@@ -191,7 +191,7 @@ def _lost(state: PartitionState, plan: Plan) -> DaySet:
 
 
 def _disowned(ledger: Iterable[LedgerEntry], names: Collection[str], host: Host) -> tuple[LedgerEntry, ...]:
-    """The ledger, in which entries of sources that the config no longer has belong to NOBODY: any may continue them.
+    """The ledger, in which any source may continue the entries of sources that the config no longer has.
 
     A source of another host is another source, whatever its name is.
     """

@@ -28,7 +28,7 @@ _LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 
 @frozen
 class SourceTrial:
-    """What a source has listed, and what became of the newest artifact; `is_cut` says that there may be more."""
+    """The listing of a source, and the trial of its newest artifact; with `is_cut` the source may have more."""
 
     source: str
     listed: int

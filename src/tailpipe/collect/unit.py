@@ -16,8 +16,8 @@ from tailpipe.frozen import frozen
 from tailpipe.kernel.assumed_years import AssumedYears, merge_years
 from tailpipe.kernel.carry import CarriedFile, Carry
 from tailpipe.kernel.delivery import Place, address_of
-from tailpipe.kernel.task import Fault, Outcome, Reading, Result, Share, Staging
-from tailpipe.model.artifact import Accounts, Artifact
+from tailpipe.kernel.task import Fault, Outcome, Result, Share, Staging, row_prefix
+from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Sample, Staged, StagedArtifact, StagedFile
@@ -150,8 +150,7 @@ class UnitWork:
     def _prefixes(self, partition: str, *, is_range: bool) -> tuple[str, ...]:
         """The prefixes of the ids of rows whose artifacts are read again."""
         gone = [entry for entry in self.plan.drops if (entry.kind == "range") == is_range]
-        readings = (Reading(Artifact(entry.origin), entry.origin, entry.generation) for entry in gone)
-        return tuple(reading.row_prefix(partition) for reading in readings)
+        return tuple(row_prefix(partition, entry.origin, entry.generation) for entry in gone)
 
     def left_out(self) -> UnitOutcome:
         """The outcome of the artifacts that could not be read; the others are not settled yet."""

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
 
 from tailpipe.config.syntax import Block, Span
 from tailpipe.config.text import Problem
 from tailpipe.errors import UsageError
-from tailpipe.model.detection import SEVERITIES, Detection, DetectionSet, SigmaRules, detection_flaws
+from tailpipe.model.detection import Detection, DetectionSet, SigmaRules, detection_flaws
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.table import COMMON_COLUMNS, Table
 
-__all__ = ["chosen_detections", "detection_problems", "find_detection", "set_problems", "sigma_problems"]
+__all__ = ["detection_problems", "find_detection", "is_in_set", "set_problems", "sigma_problems"]
 
 
 def detection_problems(
@@ -69,27 +68,8 @@ def set_problems(chosen: DetectionSet, block: Block, known: Collection[str]) -> 
                 yield Problem(f'no detection of a plugin matches "{name}"', _span(block, argument), hint)
 
 
-def chosen_detections(
-    own: Mapping[str, Detection], sets: Mapping[str, DetectionSet], shipped: Mapping[str, Detection]
-) -> dict[str, Detection]:
-    """The detections that run, by name: those of the config, and those of plugins that a set chooses.
-
-    One of the config hides one of a plugin. A detection in several sets is sent to the notifiers of all of them.
-    """
-    found: dict[str, Detection] = {}
-    for chosen in sets.values():
-        for name in shipped:
-            if name in own or not _is_in(chosen, name):
-                continue
-            one = found.get(name) or shipped[name]
-            if SEVERITIES.index(one.severity) < SEVERITIES.index(chosen.min_severity):
-                continue
-            notify = tuple(dict.fromkeys((*one.notify, *chosen.notify)))
-            found[name] = dataclasses.replace(one, notify=notify)
-    return {**own, **found}
-
-
-def _is_in(chosen: DetectionSet, name: str) -> bool:
+def is_in_set(chosen: DetectionSet, name: str) -> bool:
+    """Whether a set chooses the detection of a plugin by its name."""
     return any(fnmatchcase(name, one) for one in chosen.names) and not any(
         fnmatchcase(name, one) for one in chosen.exclude
     )

@@ -194,12 +194,12 @@ class Home:
         with self.followers.announced() as announce, opened(on_commit=announce) as catalog:
             yield catalog
 
-    def read(self, ask: Callable[[Catalog], T], nothing: T) -> T:
-        """What the catalog answers, or `nothing` if nothing was ever collected."""
+    def read(self, query: Callable[[Catalog], T], default: T) -> T:
+        """The result of a query of the catalog, or the default if nothing was ever collected."""
         if self.is_empty:
-            return nothing
+            return default
         with self.catalog(is_read_only=True) as catalog:
-            return ask(catalog)
+            return query(catalog)
 
     def held(self) -> Mapping[str, PartitionTotals]:
         """How much each partition holds, by `table.partition`; also those that no config names any more."""

@@ -87,15 +87,17 @@ def fetch_address(address: str, depots: Depots, target: Path) -> None:
 
 
 def stores_of(stagings: Iterable[Staging | None], paths: Iterable[str] = ()) -> set[str | None]:
-    """The stores that tasks use; None stands for the disk that they share with the driver."""
+    """The stores that tasks use; None means the disk that they share with the driver."""
     found: set[str | None] = {None if one.place is None else one.place.store for one in stagings if one is not None}
     return found | {path.removeprefix(_SCHEME).partition(":")[0] if is_address(path) else None for path in paths}
 
 
 def run_there(task: Task, depots: Depots, scratch: Path, attempt: str) -> tuple[Outcome, ...]:
-    """Run a task; shares without a place stage their files where they say."""
+    """Run a task; shares without a place stage their files in their directory."""
     from tailpipe.kernel.run import run_task
 
+    if not any(share.staging and share.staging.place for share in task.shares):
+        return run_task(task)
     with _private(scratch):
         moved = [_moved(share.staging, scratch / str(number)) for number, share in enumerate(task.shares)]
         outcomes = run_task(task.at(*moved))

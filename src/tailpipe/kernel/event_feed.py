@@ -68,7 +68,7 @@ class EventFeed:
         self._hold(gathering)
 
     def _fetched(self, events: Iterator[Event]) -> Iterator[Event]:
-        """The events, taken some at a time, so that the time for it can be told."""
+        """The events, taken some at a time, so that the time for it can be measured."""
         with closing(cast("Generator[Event, None, None]", events)):
             portion = min(_FETCHED, self._limits.batch_events or _FETCHED)
             take = self._intake.meter.timed("fetch", lambda: list(islice(events, portion)))

@@ -1,4 +1,4 @@
-"""Events of an API: their messages are parsed by a format, and their own facts stand beside its fields.
+"""Events of an API: their messages are parsed by a format, whose fields get their facts as further columns.
 
     source ─► Event, Event, … ─► EventRun: messages as lines, facts as an Arrow table ─► Parsed
 

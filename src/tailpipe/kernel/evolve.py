@@ -1,4 +1,4 @@
-"""Evolve: whether rows of a changed table may stand beside the files that are there already.
+"""Evolve: whether the rows of a changed table fit the existing files.
 
 A view over old and new files gives one type to each column. So a column may be new, and may get a wider
 type; anything else is refused before the run.

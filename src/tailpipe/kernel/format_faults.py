@@ -1,4 +1,4 @@
-"""Faults of formats: what a parser did that it must not do, told with the format and the plugin that brings it."""
+"""Faults of formats: errors for parsers that break a rule, which name the format and its plugin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a task to all that running it needs: the shape of its rows, the feed of its format, and what is news."""
+"""Plan a task: the shape of its rows, the feed of its format, and the fields that are new."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class Plan:
     meter: Meter = field(default_factory=Meter)
 
     def years(self) -> Years | None:
-        """For formats whose times may lack the year, who knows it."""
-        if not has_times_without_year(self.task):
+        """The years of times that may lack it; None for formats whose times have one."""
+        if not self.task.format.has_times_without_year:
             return None
         from tailpipe.kernel.years import Years
 
@@ -156,7 +156,7 @@ class Plan:
         return {name for name, is_number in taken.items() if is_number}
 
     def too_narrow(self, buffer: RowBuffer, parsed: Parsed) -> dict[str, str]:
-        """Fields and columns whose type nobody declared, with values in hand that do not fit, and what they need.
+        """The undeclared fields and columns with values in hand that do not fit, and the types that they need.
 
         The batch has just been added, and its tables are still there.
         """
@@ -268,12 +268,12 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     shape = Shape(
         outputs=outputs,
         stamps=_stamps(task, artifacts),
-        filter=_numbered_filter(connection, outputs, task),
+        filter=_numbered_filter(connection, outputs, task.filter) if task.filter is not None else None,
         tp_index=task.tp_index,
         outside=_outside([reading.days for reading in task.readings]),
         null_if=task.table.null_if,
         zone=task.format.timezone,
-        beside=frozenset(event_columns),
+        event_fields=frozenset(event_columns),
         location=location,
     )
     noun = "event" if task.source.yields_events else task.format.noun
@@ -292,13 +292,13 @@ def _numbered(connection: duckdb.DuckDBPyConnection, outputs: tuple[Output, ...]
     return with_numbers(connection, outputs, fields, task.types)
 
 
-def _numbered_filter(connection: duckdb.DuckDBPyConnection, outputs: Sequence[Output], task: Task) -> str | None:
+def _numbered_filter(connection: duckdb.DuckDBPyConnection, outputs: Sequence[Output], filter: str) -> str:
     """The filter, in which undeclared columns are numbers where that is needed: they may have become text by now."""
-    if task.filter is None or not any(output.is_open for output in outputs):
-        return task.filter
+    if not any(output.is_open for output in outputs):
+        return filter
     columns = {output.name.lower(): output.kind.stored for output in outputs}
     columns |= {name: kind.stored for name, kind in common_types(columns).items()}
-    return read_as_numbers(connection, task.filter, columns) or task.filter
+    return read_as_numbers(connection, filter, columns) or filter
 
 
 def _location(task: Task) -> str:
@@ -315,8 +315,11 @@ def _stamps(task: Task, artifacts: dict[str, Sequence[str | None]]) -> dict[str,
     for name in ADDRESS_COLUMNS:
         given[name] = [value if value and re.fullmatch(ADDRESS, value) else None for value in given[name]]
     given = {name: values for name, values in given.items() if any(values)}
-    given["tp_source_location"] = [one.artifact.uri for one in readings]
-    given["tp_source_name"] = [_place(one) for one in readings]
+    uris = [one.artifact.uri for one in readings]
+    given["tp_source_location"] = list(uris)
+    # The bucket, log group or folder of each artifact.
+    names = zip(uris, (one.artifact.fields.get("tp_source_name") for one in readings), strict=True)
+    given["tp_source_name"] = [name or uri.rpartition("/")[0] or uri for uri, name in names]
     stamps = {name: _by_artifact(name, values, artifacts) for name, values in given.items()}
     lists = {name for name in stamps if isinstance(COMMON_TYPES[name], ListType)}
     stamps |= {name: f"CASE WHEN {stamps[name]} IS NOT NULL THEN [{stamps[name]}] END" for name in lists}
@@ -329,23 +332,12 @@ def _stamps(task: Task, artifacts: dict[str, Sequence[str | None]]) -> dict[str,
     }
 
 
-def has_times_without_year(task: Task) -> bool:
-    """Whether times of its format may have no year."""
-    return task.format.read_as().has_times_without_year
-
-
 def year_basis(reading: Reading, now: datetime) -> tuple[YearBasis, date]:
     """The date after which no row of an artifact was written, and what says so."""
     if reading.artifact.day is not None:
         return "path", reading.artifact.day
     times = [time for time in (reading.artifact.modified, reading.committed_modified) if time is not None]
     return "modified" if times else "collected", max(times, default=now).astimezone(UTC).date()
-
-
-def _place(reading: Reading) -> str:
-    """The bucket, log group or folder that an artifact lies in."""
-    named = reading.artifact.fields.get("tp_source_name")
-    return named or reading.artifact.uri.rpartition("/")[0] or reading.artifact.uri
 
 
 def _by_artifact(name: str, values: Sequence[str | None], artifacts: dict[str, Sequence[str | None]]) -> str:
@@ -361,7 +353,7 @@ def _listed(values: Sequence[str | None]) -> str:
 
 
 def _outside(days: Sequence[DaySet | None]) -> str | None:
-    """The condition under which a row lies in none of the days of its artifact."""
+    """The condition for rows outside the days of their artifact."""
     branches = []
     for one in dict.fromkeys(day for day in days if day is not None):
         places = [str(number) for number, other in enumerate(days) if other == one]

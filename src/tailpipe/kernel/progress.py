@@ -69,7 +69,7 @@ class Progress:
             raise self._other_content()
 
     def reach(self, size: int) -> None:
-        """Note how many bytes the artifact had, as it lies at its source, when its end was reached."""
+        """Note how many bytes the artifact had at its source when its end was reached."""
         listed = self.reading.artifact.size
         self._has_grown = listed is not None and size > listed
 

@@ -25,20 +25,14 @@ class Stages:
     """A stage for each share of a task."""
 
     def __init__(self, shares: Sequence[Share]) -> None:
-        self._stages: list[Stage] = []
+        self.all: list[Stage] = []
         for share in shares:
             if share.staging is None:
                 raise ValueError("a task that stages files needs a place for them")
-            self._stages.append(Stage(share.staging))
+            self.all.append(Stage(share.staging))
+        self.only = self.all[0] if len(self.all) == 1 else None
+        """The only stage; None if there are several."""
         self._owners = [number for number, share in enumerate(shares) for _ in share.readings]
-
-    def __getitem__(self, number: int) -> Stage:
-        return self._stages[number]
-
-    @property
-    def only(self) -> Stage | None:
-        """The stage, if there is one alone."""
-        return self._stages[0] if len(self._stages) == 1 else None
 
     def write(self, buffer: RowBuffer, counts: Iterable[RowCount]) -> None:
         """Write the kept rows that the buffer has in hand."""
@@ -50,31 +44,28 @@ class Stages:
             self._divide(buffer, list(files))
             return
         for owner, key in files:
-            condition = " AND ".join([key_condition(key), *self._places(owner)]) if len(files) > 1 else "true"
-            self._stages[owner].write_query(buffer, buffer.kept(condition), key)
+            conditions = [key_condition(key)] if len(files) > 1 else ["true"]
+            if len(files) > 1 and self.only is None:
+                first = self._owners.index(owner)
+                conditions.append(f"tp__artifact BETWEEN {first} AND {first + self._owners.count(owner) - 1}")
+            query = buffer.kept(" AND ".join(conditions))
+            self.all[owner].copy(buffer.connection, query, key, buffer.shape.columns, buffer.shape.constants)
 
     def write_rejected(self, buffer: RowBuffer, rejected: Sequence[pa.Table | None]) -> None:
         """Write the rejected rows of each share."""
-        for stage, rows in zip(self._stages, rejected, strict=True):
+        for stage, rows in zip(self.all, rejected, strict=True):
             if rows is not None:
                 stage.write_rejected(buffer, rows)
 
     def discard(self) -> None:
         """Remove what was written."""
-        for stage in self._stages:
+        for stage in self.all:
             stage.discard()
-
-    def _places(self, owner: int) -> list[str]:
-        """The condition for rows of a share; none if there is no other."""
-        if self.only is not None:
-            return []
-        first = self._owners.index(owner)
-        return [f"tp__artifact BETWEEN {first} AND {first + self._owners.count(owner) - 1}"]
 
     def _divide(self, buffer: RowBuffer, files: Sequence[tuple[int, Key]]) -> None:
         """One pass for many files, by passing directories; an index may be too long or odd to name one."""
         known = {(owner, key[0].isoformat(), _index_name(key[1])): (owner, key) for owner, key in files}
-        directory = self._stages[0].path()
+        directory = self.all[0].path()
         kept = with_constants(buffer.kept(more=["tp__artifact"]), buffer.shape.constants)
         with buffer.listed("tp__owners", self._owners):
             query = (
@@ -88,7 +79,7 @@ class Stages:
             ).fetchall()
         for row in rows:
             owner, key = known[int(row[5]["tp__owner"]), row[5]["tp__date"], row[5]["tp__index"]]
-            self._stages[owner].adopt(Path(row[0]), row, key, buffer.shape.columns)
+            self.all[owner].adopt(Path(row[0]), row, key, buffer.shape.columns)
         for place, _, _ in LOCAL.directories(directory):
             LOCAL.remove_empty(place)
 

@@ -39,7 +39,7 @@ def widened(one: str | None, other: str | None) -> str | None:
 
 
 def round_trip(value: str, kind: str) -> str | None:
-    """The condition under which a text would be changed by its undeclared type, beside not fitting at all."""
+    """The condition for texts that fit their undeclared type, but would be changed by it."""
     if kind in ("bigint", "boolean") or kind.startswith("decimal("):
         return f"({value} IS NOT NULL AND try_cast({value} AS {kind})::VARCHAR IS DISTINCT FROM {value})"
     if kind == "double":
@@ -48,7 +48,7 @@ def round_trip(value: str, kind: str) -> str | None:
 
 
 def has_long_numbers(connection: duckdb.DuckDBPyConnection, paths: Sequence[str], column: str) -> bool:
-    """Whether a column of these files holds whole numbers that a double would change; their statistics tell it."""
+    """Whether a column of these files holds whole numbers that a double would change, by their statistics."""
     name = quoted(column)
     ((found,),) = connection.execute(
         f"SELECT coalesce(max({name}) > {_EXACT} OR min({name}) < -{_EXACT}, false)"
@@ -135,7 +135,7 @@ def _text_tests(value: str) -> tuple[str, str, str, str, str]:
 def _judged(
     connection: duckdb.DuckDBPyConnection, relation: str, tests: Mapping[str, Iterable[str]]
 ) -> dict[str, str | None]:
-    """What the tests of each column tell; of some columns at a time, because DuckDB holds each sum against all."""
+    """The type of each column by its tests; some columns at a time, because DuckDB compares each sum with all."""
     names = list(tests)
     found: dict[str, str | None] = {}
     for start in range(0, len(names), _AT_ONCE):
