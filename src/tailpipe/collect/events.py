@@ -8,8 +8,8 @@ from datetime import date
 from typing import TypeVar
 
 from tailpipe.frozen import frozen
-from tailpipe.kernel.assumed_years import AssumedYears
 from tailpipe.model.artifact import Accounts
+from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.maintenance import Maintenance
 from tailpipe.model.meter import Meter, Spent, added

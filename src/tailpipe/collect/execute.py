@@ -17,7 +17,7 @@ from tailpipe.collect.item import WorkItem
 from tailpipe.collect.job import Job
 from tailpipe.collect.packing import batches, fetched_bytes, pieces_of
 from tailpipe.collect.plan import Plan, UnitPlan
-from tailpipe.collect.planner import Planned, check_problems, plan_job
+from tailpipe.collect.planner import Planned, listing_error, plan_job
 from tailpipe.collect.types import has_open_types, is_widened, keep_digits, known_types, sampled_types
 from tailpipe.collect.unit import UnitOutcome, UnitWork
 from tailpipe.errors import CommitError, ConflictError, StorageError, TailpipeError
@@ -116,7 +116,8 @@ def execute(job: Job, writer: Writer, planned: Planned, state: PartitionState) -
 def _plan_again(job: Job, state: PartitionState, units: Sequence[UnitOutcome]) -> Planned:
     """The plan after another listing, without what has failed, and when all is overwritten without what is done."""
     planned = plan_job(job, state)
-    check_problems(planned, is_strict=not job.request.skip_bad_artifacts)
+    if planned.problems and not job.request.skip_bad_artifacts:
+        raise listing_error(planned.problems)
     is_done = (one.plan.unit for one in units if one.is_committed)
     hopeless = frozenset[str]().union(*(one.hopeless for one in units))
     return planned.rest(hopeless, set(is_done) if job.request.overwrite else set())
@@ -239,7 +240,7 @@ class _Round:
             # The rows of the dates that wait come later, with the damaged artifacts.
             work.transaction.abort()
             self.outcomes.append(left_out)
-            plan = work.plan.without([item for item, _ in work.faults]).holding(self.held)
+            plan = work.plan.without([item for item, one in results if one.fault]).holding(self.held)
             yield from self._batch([plan], is_stepwise=True)
         else:
             self._commit(work)

@@ -12,8 +12,8 @@ from tailpipe.collect.job import Job
 from tailpipe.collect.plan import UnitPlan
 from tailpipe.frozen import frozen
 from tailpipe.kernel.delivery import Place
-from tailpipe.kernel.packing import fill
 from tailpipe.kernel.task import Reading, Share, Staging, Task
+from tailpipe.model.packing import fill
 from tailpipe.model.partition import Partition
 from tailpipe.model.table import Table
 

@@ -74,13 +74,12 @@ def plan_job(job: Job, state: PartitionState, prepare: Callable[[], None] = lamb
     return planned if state.first_date is None else replace(planned, unlisted_days=())
 
 
-def check_problems(planned: Planned, *, is_strict: bool) -> None:
-    """Raise if a part of a source cannot be listed: any of its days might be incomplete."""
-    found = [problem for some in planned.problems.values() for problem in some]
-    if found and is_strict:
-        more = f" (and {len(found) - 1:,} more)" if len(found) > 1 else ""
-        way = "change its permissions, or " if is_permission(found[0]) else ""
-        raise TailpipeError(found[0] + more, hint=f"{way}collect the rest with --skip-bad-artifacts")
+def listing_error(problems: Mapping[str, Sequence[str]]) -> TailpipeError:
+    """The error if a part of a source cannot be listed: any of its days might be incomplete."""
+    found = [problem for some in problems.values() for problem in some]
+    more = f" (and {len(found) - 1:,} more)" if len(found) > 1 else ""
+    way = "change its permissions, or " if is_permission(found[0]) else ""
+    return TailpipeError(found[0] + more, hint=f"{way}collect the rest with --skip-bad-artifacts")
 
 
 def plan_partition(

@@ -20,9 +20,9 @@ from tailpipe.collect.plan import Plan, Skip, SourceState, UnitPlan, kind_of
 from tailpipe.collect.remains import remaining
 from tailpipe.collect.scope import Scope, listing, moved_frontiers, scope_of
 from tailpipe.frozen import frozen
-from tailpipe.kernel.packing import fill
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
+from tailpipe.model.packing import fill
 from tailpipe.model.request import Collect
 from tailpipe.model.staged import Covered
 

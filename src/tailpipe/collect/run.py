@@ -14,7 +14,7 @@ from tailpipe.collect.execute import Executed, Steps, execute
 from tailpipe.collect.identity import is_same
 from tailpipe.collect.job import Job
 from tailpipe.collect.packing import estimated_bytes, fetched_bytes, recipe_print
-from tailpipe.collect.planner import Planned, check_problems, plan_job
+from tailpipe.collect.planner import Planned, listing_error, plan_job
 from tailpipe.collect.summary import facts_of, summarise, summarise_failure
 from tailpipe.collect.types import check_columns
 from tailpipe.errors import StorageError, TailpipeError
@@ -108,7 +108,8 @@ def _plan(job: Job, writer: Writer, state: PartitionState, free: int) -> Planned
     """Plan the run and report what it has to do; a run that cannot be planned is recorded as failed."""
     try:
         planned = plan_job(job, state, job.engine.prepare)
-        check_problems(planned, is_strict=not job.request.skip_bad_artifacts)
+        if planned.problems and not job.request.skip_bad_artifacts:
+            raise listing_error(planned.problems)
     except Exception:
         writer.begin_run(job.window, {}, job.request.command)
         raise

@@ -17,8 +17,8 @@ from tailpipe.collect.scope import not_requested, open_days
 from tailpipe.collect.types import unfilled_columns
 from tailpipe.collect.unit import SAMPLES
 from tailpipe.errors import TailpipeError
-from tailpipe.kernel.assumed_years import merge_years
 from tailpipe.model.artifact import Accounts
+from tailpipe.model.assumed_years import merge_years
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.option import secrets_in
 from tailpipe.model.redaction import Redactor
@@ -60,6 +60,10 @@ def summarise(
     filled = frozenset[str]().union(*(one.filled for one in done.units))
     is_empty = not any(one.accounts.kept for one in done.committed)
     samples = [sample for one in done.units for sample in one.samples]
+    nulls, noticed = Counter[str](), Counter[str]()
+    for unit in done.units:
+        nulls.update(unit.nulls)
+        noticed.update(unit.noticed)
     complete = [one.day for one in planned.plan.skipped if one.reason == COMPLETE and one.day]
     return events.Summary(
         partition=job.address,
@@ -73,8 +77,8 @@ def summarise(
         unlisted_days=planned.unlisted_days if is_empty else (),
         dated_names=planned.dated_names,
         listed=planned.listed,
-        type_errors=_sums([one.nulls for one in done.units]),
-        warnings=_sums([one.noticed for one in done.units]),
+        type_errors=dict(nulls),
+        warnings=dict(noticed),
         empty_columns=unfilled_columns(job.sources.values(), job.table, filled),
         assumed_years=merge_years(years for one in done.units if one.is_committed for years in one.years),
         is_stale=stale_since is not None and not done.committed,
@@ -106,10 +110,3 @@ def summarise_failure(job: Job, error: TailpipeError, done: Executed | None = No
     message = Redactor(secrets_in(job.partition))(error.with_hint)
     committed, failed = (done.committed, done.failed) if done else ((), ())
     return events.Summary(job.address, committed, failed, error=message, profile=dict(job.meter.spent))
-
-
-def _sums(counts: list[Mapping[str, int]]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for one in counts:
-        total.update(one)
-    return dict(total)

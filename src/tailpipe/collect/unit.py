@@ -13,11 +13,11 @@ from tailpipe.collect import events
 from tailpipe.collect.item import WorkItem
 from tailpipe.collect.plan import UnitPlan
 from tailpipe.frozen import frozen
-from tailpipe.kernel.assumed_years import AssumedYears, merge_years
 from tailpipe.kernel.carry import CarriedFile, Carry
 from tailpipe.kernel.delivery import Place, address_of
-from tailpipe.kernel.task import Fault, Outcome, Result, Share, Staging, row_prefix
+from tailpipe.kernel.task import Outcome, Result, Share, Staging, row_prefix
 from tailpipe.model.artifact import Accounts
+from tailpipe.model.assumed_years import AssumedYears, merge_years
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Sample, Staged, StagedArtifact, StagedFile
@@ -92,11 +92,6 @@ class UnitWork:
         return [(items[one.reading.origin, one.reading.generation], one) for one in found]
 
     @property
-    def faults(self) -> list[tuple[WorkItem, Fault]]:
-        """The artifacts that could not be read, or not as they were listed, and why."""
-        return [(item, one.fault) for item, one in self.results if one.fault]
-
-    @property
     def accounts(self) -> Accounts:
         """Where all rows went that were read."""
         return sum((one.accounts for _, one in self.results), Accounts())
@@ -154,7 +149,7 @@ class UnitWork:
 
     def left_out(self) -> UnitOutcome:
         """The outcome of the artifacts that could not be read; the others are not settled yet."""
-        faults = self.faults
+        faults = [(item, one.fault) for item, one in self.results if one.fault]
         return UnitOutcome(
             self.plan,
             bad=tuple(fault.reason for _, fault in faults if not fault.is_changed),
@@ -172,10 +167,10 @@ class UnitWork:
         for result in results:
             nulls.update(result.nulls)
             noticed.update(result.notes)
-        taken = sum(result.fault is None for result in results)
+        taken, accounts = sum(one.fault is None for one in results), sum((one.accounts for one in results), Accounts())
         return replace(
             self.left_out(),
-            event=events.Committed(partition, str(self.plan.unit), taken, self.accounts, self.plan.reason),
+            event=events.Committed(partition, str(self.plan.unit), taken, accounts, self.plan.reason),
             samples=tuple(sample for one in self.outcomes for sample in one.samples)[:SAMPLES],
             nulls=nulls,
             noticed=noticed,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from tailpipe.errors import TailpipeError
 from tailpipe.formats.key_limit import most_frequent, reject_records
 from tailpipe.frozen import frozen
-from tailpipe.kernel.assumed_years import YearBasis
 from tailpipe.kernel.events import event_outputs
 from tailpipe.kernel.feed import Feed, JointFeed
 from tailpipe.kernel.format_faults import blamed_on, format_fault
@@ -19,6 +18,7 @@ from tailpipe.kernel.row_buffer import RowBuffer
 from tailpipe.kernel.shape import ADDRESS_COLUMNS, LOCATION, PREFIX, Shape
 from tailpipe.kernel.task import Fault, Reading, Task
 from tailpipe.kernel.undeclared import infer_json, infer_text, keys_of, widened
+from tailpipe.model.assumed_years import YearBasis
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.format import ENCODINGS, FIELDS_LIMIT, Format
 from tailpipe.model.meter import Meter
@@ -60,6 +60,8 @@ class Plan:
     """The fields that JSON has inside others."""
     unclaimed: frozenset[str] = frozenset()
     """The fields that only paths of common columns take."""
+    types: Mapping[str, str] = field(default_factory=dict)
+    """The DuckDB types of the fields that expressions count on, if they are not all text."""
     meter: Meter = field(default_factory=Meter)
 
     def years(self) -> Years | None:
@@ -95,12 +97,12 @@ class Plan:
         if isinstance(parser, DocumentParser):
             from tailpipe.kernel.document_feed import DocumentFeed
 
-            return DocumentFeed(self.task, format, parser, failed, connection, self._types(), self.meter)
+            return DocumentFeed(self.task, format, parser, failed, connection, self.types, self.meter)
         from tailpipe.kernel.checked_parser import CheckedParser
         from tailpipe.kernel.line_feed import LineFeed
 
         checked = CheckedParser(parser, format, format.noun, connection)
-        return LineFeed(self.task, format, checked, failed, fields=self._types(), meter=self.meter)
+        return LineFeed(self.task, format, checked, failed, fields=self.types, meter=self.meter)
 
     def _events(self, failed: Mapping[int, Fault], connection: duckdb.DuckDBPyConnection) -> Feed:
         """A reader of events: each message is what a line, or a record, is elsewhere."""
@@ -112,8 +114,7 @@ class Plan:
         if isinstance(parser, DocumentParser) and not parser.gives_records:
             raise TailpipeError(f'messages of a "{self.task.source.type}" cannot be {format.type}')
         checked = CheckedParser(parser, format, "message", connection)
-        fields = self._types()
-        return EventFeed(self.task, checked, failed, fields=fields, is_json=format.is_json, meter=self.meter)
+        return EventFeed(self.task, checked, failed, fields=self.types, is_json=format.is_json, meter=self.meter)
 
     def _parser(self, format: Format, noun: str, connection: duckdb.DuckDBPyConnection) -> LineParser | DocumentParser:
         context = ParseContext(
@@ -136,12 +137,6 @@ class Plan:
             what = f"has a {type(parser).__name__} as its parser, expected a LineParser or DocumentParser"
             raise format_fault(format, what)
         return parser
-
-    def _types(self) -> dict[str, str]:
-        """The DuckDB types of the fields that expressions count on, if they are not all text."""
-        if not self.task.format.is_json:
-            return {}
-        return {field: text_type(kind) for field, kind in self.wanted.items()}
 
     def _numbers(self) -> set[str]:
         """Fields that no one wants as text: whole numbers all of them, or times, which may be numbers."""
@@ -279,7 +274,9 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     noun = "event" if task.source.yields_events else task.format.noun
     if not is_json:
         return Plan(task, shape, artifacts, names, wanted, noun)
-    return Plan(task, shape, artifacts, names, wanted, noun, field_paths(outputs), unclaimed_fields(outputs, named))
+    paths, unclaimed = field_paths(outputs), unclaimed_fields(outputs, named)
+    types = {field: text_type(kind) for field, kind in wanted.items()}
+    return Plan(task, shape, artifacts, names, wanted, noun, paths, unclaimed, types)
 
 
 def _numbered(connection: duckdb.DuckDBPyConnection, outputs: tuple[Output, ...], task: Task) -> tuple[Output, ...]:

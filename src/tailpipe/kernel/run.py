@@ -9,7 +9,6 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import TailpipeError
-from tailpipe.kernel.assumed_years import AssumedYears
 from tailpipe.kernel.feed import Failed, Feed
 from tailpipe.kernel.format_faults import blamed_on_query
 from tailpipe.kernel.plan import Plan, plan_task, year_basis
@@ -21,6 +20,7 @@ from tailpipe.kernel.task import Decided, Fault, Outcome, Reading, Result, Share
 from tailpipe.kernel.through import WriteThrough
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
+from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.meter import Meter
 from tailpipe.model.parsing import Parsed
@@ -50,8 +50,7 @@ def run_task(task: Task) -> tuple[Outcome, ...]:
             try:
                 for counts in run.portions():
                     with meter("write"):
-                        stages.write(run.buffer, counts)
-                        stages.write_rejected(run.buffer, run.rejected())
+                        stages.write(run.buffer, counts, run.rejected)
                 outcomes = run.outcomes(stages)
                 break
             except _StartAgain as again:
@@ -178,6 +177,8 @@ class TaskRun:
         self.uris = [reading.artifact.uri for reading in task.readings]
         self.tallies = [_Tally() for _ in task.readings]
         self.samples_of: list[list[Sample]] = [[] for _ in task.shares]
+        self.rejected: list[pa.Table | None] = []
+        """The rejected rows of the current portion, for each share."""
         self.widenings: dict[str, str] = {}
         self.written: set[int] = set()
         self.prefixes = [prefix for share in task.shares for prefix in share.prefixes]
@@ -244,7 +245,9 @@ class TaskRun:
         for artifact, number, misfits in self.buffer.misfits(f"tp__disposition = {KEPT}"):
             nulls, name = self.tallies[artifact].nulls, self.plan.shape.outputs[number].name
             nulls[name] = nulls.get(name, 0) + misfits
-        for samples, rejected in zip(self.samples_of, self.rejected(), strict=True):
+        shares = [len(share.readings) for share in self.task.shares]
+        self.rejected = self.buffer.rejected(self.uris, self.prefixes, shares)
+        for samples, rejected in zip(self.samples_of, self.rejected, strict=True):
             room = self.task.limits.samples - len(samples)
             for row in rejected.slice(0, max(0, room)).to_pylist() if rejected is not None else ():
                 position = f"{self.plan.noun} {row['ordinal']}"
@@ -255,10 +258,6 @@ class TaskRun:
     def samples(self) -> list[Sample]:
         """Some of the rejected rows."""
         return [sample for some in self.samples_of for sample in some]
-
-    def rejected(self) -> list[pa.Table | None]:
-        """The rejected rows in hand, for each share."""
-        return self.buffer.rejected(self.uris, self.prefixes, [len(share.readings) for share in self.task.shares])
 
     def outcomes(self, stages: Stages) -> list[Outcome]:
         """The outcome of each share, with the kept rows as the footers of the files have them."""

@@ -34,15 +34,15 @@ class Stages:
         """The only stage; None if there are several."""
         self._owners = [number for number, share in enumerate(shares) for _ in share.readings]
 
-    def write(self, buffer: RowBuffer, counts: Iterable[RowCount]) -> None:
-        """Write the kept rows that the buffer has in hand."""
+    def write(self, buffer: RowBuffer, counts: Iterable[RowCount], rejected: Sequence[pa.Table | None]) -> None:
+        """Write the kept rows that the buffer has in hand, and the rejected rows of each share."""
         files: dict[tuple[int, Key], None] = {}
         for count in counts:
             if count.disposition == KEPT and count.tp_date is not None:
                 files[self._owners[count.artifact], (count.tp_date, count.tp_index)] = None
         if len(files) > _MANY_FILES:
             self._divide(buffer, list(files))
-            return
+            files = {}
         for owner, key in files:
             conditions = [key_condition(key)] if len(files) > 1 else ["true"]
             if len(files) > 1 and self.only is None:
@@ -50,9 +50,6 @@ class Stages:
                 conditions.append(f"tp__artifact BETWEEN {first} AND {first + self._owners.count(owner) - 1}")
             query = buffer.kept(" AND ".join(conditions))
             self.all[owner].copy(buffer.connection, query, key, buffer.shape.columns, buffer.shape.constants)
-
-    def write_rejected(self, buffer: RowBuffer, rejected: Sequence[pa.Table | None]) -> None:
-        """Write the rejected rows of each share."""
         for stage, rows in zip(self.all, rejected, strict=True):
             if rows is not None:
                 stage.write_rejected(buffer, rows)

@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any
 
 from tailpipe.frozen import frozen
-from tailpipe.kernel.assumed_years import AssumedYears
 from tailpipe.kernel.delivery import Place
 from tailpipe.model.artifact import Accounts, Artifact
+from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.format import Format
 from tailpipe.model.meter import Spent
