@@ -32,19 +32,15 @@ class Pushes(Protocol):
 
     def after_commit(self, writer: Writer) -> None:
         """Called after each commit; it must not raise."""
-        ...
 
     def landing(self, partition: str) -> Landing | None:
         """How units land whose files tasks put into the store; None if tasks share a disk with this process."""
-        ...
 
     def after_landing(self, writer: Writer, landed: Committed, staged: Staged) -> None:
         """Called after each commit of a landing."""
-        ...
 
     def overtaken(self, writer: Writer, transaction: Transaction, staged: Staged) -> bool:
         """Whether a commit was refused because other hosts have taken its artifacts since they were listed."""
-        ...
 
 
 @frozen

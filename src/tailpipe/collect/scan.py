@@ -31,7 +31,7 @@ def tasks_to_scan(
     job = Job(partition, table, catalog, engine, replace(request, overwrite=True))
     state = catalog.state(job.address)
     with released(job.sources.values(), warn):
-        planned = plan_partition(job.sources, table, state, job.request, engine)
+        planned = plan_partition(job, state)
     for problem in (one for some in planned.problems.values() for one in some):
         hint = "a scan cannot skip files"
         raise TailpipeError(problem, hint=f"change its permissions; {hint}" if is_permission(problem) else hint)

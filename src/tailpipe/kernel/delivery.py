@@ -47,23 +47,18 @@ class Depot(Protocol):
     @property
     def store(self) -> Store:
         """The store of the config."""
-        ...
 
     def put(self, place: Place, directory: Path, files: Sequence[StagedFile], attempt: str) -> tuple[StagedFile, ...]:
         """Put staged files under their final keys; returns them with their keys and final names."""
-        ...
 
     def fetch(self, key: str, sha256: str, target: Path) -> None:
         """Copy an object into a file, and check its bytes unless the checksum is empty."""
-        ...
 
     def put_sign(self, tag: str, name: str) -> str:
         """Put a small object to see whether that works here; returns why not, or nothing."""
-        ...
 
     def take_signs(self, tag: str) -> Mapping[str, float]:
         """Remove all signs of a tag; returns when each was put, in seconds since 1970 by the clock of the store."""
-        ...
 
 
 Depots = Mapping[str, Depot]

@@ -37,7 +37,6 @@ class Feed(Protocol):
 
     def events(self) -> Iterator[Batch | Failed]:
         """Batches, and failures between them."""
-        ...
 
 
 class JointFeed:
