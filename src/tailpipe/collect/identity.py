@@ -122,7 +122,7 @@ def _compare(
         uri, entry = one.artifact.uri, here.get(one.artifact.uri)
         if one.artifact.kind != "file":
             continue
-        if entry is None or _is_other(one.artifact, entry):
+        if entry is None or (one.artifact.size == 0 and entry.committed_bytes > 0):
             strangers.append(one)
         elif _is_untouched(one.artifact, entry):
             result.same[uri] = entry
@@ -275,10 +275,6 @@ def _continue(fresh: WorkItem, entry: LedgerEntry) -> WorkItem:
 def _is_untouched(artifact: Artifact, entry: LedgerEntry) -> bool:
     facts = (artifact.size, artifact.modified)
     return artifact.modified is not None and facts == (entry.size, entry.modified)
-
-
-def _is_other(artifact: Artifact, entry: LedgerEntry) -> bool:
-    return artifact.size == 0 and entry.committed_bytes > 0
 
 
 def _unknown(uri: str, entry: LedgerEntry, prints: Prints) -> Span | None:

@@ -120,10 +120,6 @@ def _failure(artifact: Artifact, error: Exception) -> TailpipeError:
 
 def _wrong(artifact: Artifact, value: object, expected: str, verb: str = "yielded") -> TailpipeError:
     hint = "its author has to set yields_events = True" if isinstance(value, Event) else ""
-    return TailpipeError(
-        f'cannot read "{artifact.uri}": open() of the source {verb} {_kind(value)}, expected {expected}', hint=hint
-    )
-
-
-def _kind(value: object) -> str:
-    return "None" if value is None else f"a value of the type {type(value).__name__}"
+    kind = "None" if value is None else f"a value of the type {type(value).__name__}"
+    what = f"open() of the source {verb} {kind}, expected {expected}"
+    return TailpipeError(f'cannot read "{artifact.uri}": {what}', hint=hint)

@@ -182,17 +182,15 @@ class Plan:
             return {}
         known = self._known_fields()
         if parsed.records:
-            return {} if len(self.task.types) >= FIELDS_LIMIT else self._new_keys(connection, parsed, known)
+            is_full = len(self.task.types) >= FIELDS_LIMIT
+            keys = {} if is_full else self._fresh_keys(connection, parsed, known)
+            kinds = infer_json(connection, parsed.records, "_raw", list(keys.values())) if keys else {}
+            return {field: kind for field, key in keys.items() if (kind := kinds[key]) is not None}
         fresh = [name for name in parsed.fields if name.lower() not in known and is_wanted(self.task.table, name)]
         rest = [name for name in fresh if parsed.fields[name] == "VARCHAR"]
         typed = {name: kind_of(parsed.fields[name]).name for name in fresh if name not in rest}
         found = infer_text(connection, f"SELECT * FROM ({parsed.sql}) WHERE _bad IS NULL", rest)
         return {**typed, **{name: kind for name, kind in found.items() if kind is not None}}
-
-    def _new_keys(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed, known: set[str]) -> dict[str, str]:
-        keys = self._fresh_keys(connection, parsed, known)
-        kinds = infer_json(connection, parsed.records, "_raw", list(keys.values())) if keys else {}
-        return {field: kind for field, key in keys.items() if (kind := kinds[key]) is not None}
 
     def _fresh_keys(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed, known: set[str]) -> dict[str, str]:
         """The keys of a batch that have no column yet and get one, by field: the most frequent if they are too many."""

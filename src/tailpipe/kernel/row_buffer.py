@@ -204,18 +204,6 @@ class RowBuffer:
         columns = ", ".join([*(quoted(name) for name in self.shape.columns), *more])
         return f"SELECT {columns} FROM ({self.shape.stored('tp__rows')}) WHERE tp__disposition = {KEPT} AND {condition}"
 
-    @contextmanager
-    def listed(self, name: str, values: Sequence[int]) -> Iterator[None]:
-        """Inside, there is a table of that name with the `value` of each `place`."""
-        import pyarrow as pa
-
-        table = pa.table({"place": pa.array(range(len(values)), pa.int32()), "value": pa.array(values, pa.int32())})
-        self.connection.register(name, table)
-        try:
-            yield
-        finally:
-            self.connection.unregister(name)
-
     def forget(self, artifact: int) -> None:
         """Leave out an artifact whose rows must not be kept."""
         if self._has_table:

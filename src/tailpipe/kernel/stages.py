@@ -11,6 +11,7 @@ from tailpipe.kernel.row_buffer import RowBuffer, RowCount
 from tailpipe.kernel.shape import KEPT
 from tailpipe.kernel.stage import PARQUET, Key, Stage, key_condition, with_constants
 from tailpipe.kernel.task import Share
+from tailpipe.sql.connection import registered
 from tailpipe.sql.quoting import literal
 from tailpipe.storage.local import LOCAL
 
@@ -60,15 +61,19 @@ class Stages:
             stage.discard()
 
     def _divide(self, buffer: RowBuffer, files: Sequence[tuple[int, Key]]) -> None:
-        """One pass for many files, by passing directories; an index may be too long or odd to name one."""
+        """One pass for many files, by temporary directories; an index may be too long or odd to name one."""
+        import pyarrow as pa
+
         known = {(owner, key[0].isoformat(), _index_name(key[1])): (owner, key) for owner, key in files}
         directory = self.all[0].path()
         kept = with_constants(buffer.kept(more=["tp__artifact"]), buffer.shape.constants)
-        with buffer.listed("tp__owners", self._owners):
+        places = pa.array(range(len(self._owners)), pa.int32())
+        owners = pa.table({"place": places, "tp__owner": pa.array(self._owners, pa.int32())})
+        with registered(buffer.connection, {"tp__owners": owners}):
             query = (
                 "SELECT * EXCLUDE (tp__artifact, place), tp_date AS tp__date,"
                 f" coalesce(md5(tp_index), 'null') AS tp__index FROM ({kept})"
-                " LEFT JOIN (SELECT place, value AS tp__owner FROM tp__owners) ON place = tp__artifact"
+                " LEFT JOIN tp__owners ON place = tp__artifact"
             )
             rows = buffer.connection.execute(
                 f"COPY ({query}) TO {literal(str(directory))} ({PARQUET}, PARTITION_BY (tp__owner, tp__date,"

@@ -139,44 +139,25 @@ def _judged(
     names = list(tests)
     found: dict[str, str | None] = {}
     for start in range(0, len(names), _AT_ONCE):
-        some = {name: tests[name] for name in names[start : start + _AT_ONCE]}
-        found.update(_judged_some(connection, relation, some))
-    return found
-
-
-def _judged_some(
-    connection: duckdb.DuckDBPyConnection, relation: str, tests: Mapping[str, Iterable[str]]
-) -> dict[str, str | None]:
-    items = []
-    for is_there, whole, number, other, scale in tests.values():
-        items += [
-            f"count(*) FILTER ({is_there})",
-            f"count(*) FILTER ({is_there} AND {whole})",
-            f"count(*) FILTER ({is_there} AND {number})",
-            f"count(*) FILTER ({is_there} AND {other} IS NOT NULL)",
-            f"min({other}) FILTER ({is_there})",
-            f"max({other}) FILTER ({is_there})",
-            f"count({scale})",
-            f"min({scale})",
-            f"max({scale})",
-        ]
-    (row,) = connection.execute(f"SELECT {', '.join(items)} FROM ({relation})").fetchall()
-    found: dict[str, str | None] = {}
-    for number_, name in enumerate(tests):
-        found[name] = _judgement(*row[number_ * 9 : number_ * 9 + 9])
+        some = names[start : start + _AT_ONCE]
+        items = []
+        for is_there, whole, number, other, scale in (tests[name] for name in some):
+            items += [
+                f"count(*) FILTER ({is_there})",
+                f"count(*) FILTER ({is_there} AND {whole})",
+                f"count(*) FILTER ({is_there} AND {number})",
+                f"count(*) FILTER ({is_there} AND {other} IS NOT NULL)",
+                f"min({other}) FILTER ({is_there})",
+                f"max({other}) FILTER ({is_there})",
+                *(f"count({scale})", f"min({scale})", f"max({scale})"),
+            ]
+        (row,) = connection.execute(f"SELECT {', '.join(items)} FROM ({relation})").fetchall()
+        found |= {name: _judgement(*row[place * 9 : place * 9 + 9]) for place, name in enumerate(some)}
     return found
 
 
 def _judgement(
-    values: int,
-    wholes: int,
-    numbers: int,
-    others: int,
-    first: str,
-    last: str,
-    fixed: int,
-    least: int,
-    most: int,
+    values: int, wholes: int, numbers: int, others: int, first: str, last: str, fixed: int, least: int, most: int
 ) -> str | None:
     """The type of so many values, of which so many are whole numbers, numbers, of another type, or decimals."""
     if not values:
