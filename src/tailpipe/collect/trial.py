@@ -9,7 +9,7 @@ from tailpipe.collect.item import WorkItem
 from tailpipe.collect.listing import Listing, list_source, released
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.frozen import frozen
-from tailpipe.kernel.task import Reading, Task
+from tailpipe.kernel.task import Reading, Share, Task
 from tailpipe.kernel.trial import Trial, try_task
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import DaySet
@@ -63,11 +63,8 @@ def try_source(
         format_ = source.format or table.format
         if format_ is None:
             raise UsageError(f'table "{table.name}" has no format', hint=f'set "format" of source "{source.name}"')
-        readings, facts = (
-            (Reading(artifact, artifact.uri),),
-            {"filter": partition.filter, "tp_index": partition.tp_index},
-        )
-        task = Task.of(partition.address, table, source, format_, readings, now, **facts)
+        share = Share(partition.address, source, (Reading(artifact, artifact.uri),))
+        task = Task(table, format_, (share,), now, partition.filter, partition.tp_index)
         return SourceTrial(source.name, len(found.listed), found.is_cut, artifact, try_task(task, limit))
 
 
