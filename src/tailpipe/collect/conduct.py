@@ -15,7 +15,7 @@ from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.task import Outcome, Task
 
 _JOB_BYTES = BATCH_BYTES // 16
-"""Once a job reads so much, no further partition is begun for it."""
+"""Once a job reads this much, no further partition is begun for it."""
 _OPEN = 64
 """How many partitions may be under way at a time, each with its lock."""
 

@@ -38,11 +38,7 @@ WRITTEN = "is still being written"
 COMPLETE = "complete when last requested: use --overwrite"
 """Why a range or a run is not requested again: its day was over by then, and late events had come."""
 
-_NOT_READ = {
-    "repeated": "listed twice",
-    "copied": "a compressed copy of a listed file",
-    "unfinished": WRITTEN,
-}
+_NOT_READ = {"repeated": "listed twice", "copied": "a compressed copy of a listed file", "unfinished": WRITTEN}
 
 _CAUSES: tuple[Cause, ...] = get_args(Cause)
 

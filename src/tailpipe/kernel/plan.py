@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
 _FEW = 64
-"""Up to so many artifacts a list in the query is faster than a join; beyond, planning the query takes its time."""
+"""Up to this number of artifacts a list in the query is faster than a join; beyond, planning the query takes long."""
 
 
 @frozen
