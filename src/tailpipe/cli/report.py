@@ -17,7 +17,7 @@ from tailpipe.cli.report_records import preview_record, summary_record
 from tailpipe.collect import events
 from tailpipe.collect.planner import Planned
 from tailpipe.collect.remains import ADDED, NOT_REPLACED, REWRITTEN
-from tailpipe.kernel.assumed_years import assumed_years_text
+from tailpipe.model.assumed_years import assumed_years_text
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.maintenance import Maintenance
 from tailpipe.model.meter import Spent, added, ordered

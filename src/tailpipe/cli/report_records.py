@@ -10,7 +10,7 @@ from tailpipe.cli.pushes import push_record
 from tailpipe.collect import events
 from tailpipe.collect.packing import fetched_bytes
 from tailpipe.collect.planner import Planned
-from tailpipe.kernel.assumed_years import AssumedYears
+from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.meter import ordered
 from tailpipe.model.partition import Partition
 

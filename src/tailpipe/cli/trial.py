@@ -11,7 +11,7 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.advice import about_field, about_layout, about_time, about_width, empty_columns, type_errors
 from tailpipe.errors import TailpipeError
-from tailpipe.kernel.assumed_years import assumed_years_text
+from tailpipe.model.assumed_years import assumed_years_text
 from tailpipe.model.table import Table
 
 __all__ = ["NOWHERE", "advise", "fits_nothing", "limit_option", "show_trial"]

@@ -1,17 +1,15 @@
-"""Check the SQL of partitions and tables before anything runs, and show problems where they stand in the config."""
+"""Check the SQL of partitions and tables before anything runs, and report problems with their place in the config."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from tailpipe.config.config import Config
 from tailpipe.errors import ConfigError, Diagnostic, UsageError
 from tailpipe.model.partition import Partition
 from tailpipe.model.table import Table
-from tailpipe.sql.check import SqlProblem, check_partition, check_table
+from tailpipe.sql.check import check_partition, check_table
 from tailpipe.stores.here import check_where
-
-__all__ = ["check_sql"]
 
 
 def check_sql(
@@ -31,15 +29,10 @@ def check_sql(
     problems += [(f"partition.{one.address}", check_partition(one, table)) for one, table in chosen]
     wheres = {name: store.here.where for name, store in config.stores.items() if store.here}
     problems += [(f"store.{name}.here", tuple(check_where(where))) for name, where in wheres.items() if where]
-    for block, some in problems:
-        found += _diagnostics(config, block, some)
-    if found:
-        raise ConfigError(tuple(sorted(found, key=lambda one: (one.place.file, one.place.line, one.place.column))))
-
-
-def _diagnostics(config: Config, block: str, problems: Iterable[SqlProblem]) -> Iterator[Diagnostic]:
-    for problem in problems:
+    for block, problem in ((block, one) for block, some in problems for one in some):
         place = config.place(f"{block}.{problem.address}", problem.position, problem.length)
         if place is None:  # a plugin's own table
             raise UsageError(f"{block}.{problem.address}: {problem.message}", hint=problem.hint)
-        yield Diagnostic(problem.message, place, problem.hint)
+        found.append(Diagnostic(problem.message, place, problem.hint))
+    if found:
+        raise ConfigError(tuple(sorted(found, key=lambda one: (one.place.file, one.place.line, one.place.column))))

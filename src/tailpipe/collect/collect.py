@@ -15,8 +15,6 @@ from tailpipe.config.config import Config
 from tailpipe.kernel.engine import Engine
 from tailpipe.model.partition import Partition
 
-__all__ = ["collect", "preview"]
-
 
 def collect(config: Config, jobs: Sequence[Job], engine: Engine) -> events.Report:
     """Collect partitions. One that cannot be collected does not keep the others from it."""

@@ -1,4 +1,4 @@
-"""Conduct several partitions at once: each takes its own steps, and their tasks run in common jobs."""
+"""Collect several partitions at once: each takes its own steps, and their tasks run in shared jobs."""
 
 from __future__ import annotations
 
@@ -9,30 +9,38 @@ from dataclasses import dataclass, field, replace
 from tailpipe.collect.batch import Batch
 from tailpipe.collect.events import Summary
 from tailpipe.collect.execute import Steps
-from tailpipe.collect.packing import BATCH_BYTES, Piece, pack, task_bytes
+from tailpipe.collect.packing import BATCH_BYTES, pack, task_bytes
 from tailpipe.errors import StorageError, TailpipeError
 from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.task import Outcome, Task
 
-__all__ = ["conduct"]
-
 _JOB_BYTES = BATCH_BYTES // 16
-"""Once a job reads so much, no further partition is begun for it."""
+"""Once a job reads this much, no further partition is begun for it."""
 _OPEN = 64
 """How many partitions may be under way at a time, each with its lock."""
 
 
 def conduct(partitions: Iterable[Steps[Summary]], engine: Engine) -> list[Summary]:
-    """Run all partitions to their end, and return what became of each, in their order.
+    """Run all partitions to their end, and return their summaries, in their order.
 
     Whatever ends this early, such as an interrupt, ends those under way too: open transactions are rolled back.
     """
-    return _Conductor(iter(partitions), engine).run()
+    conductor = _Conductor(iter(partitions), engine)
+    try:
+        while ready := conductor.ready():
+            conductor.run([(run, run.batch) for run in ready if run.batch is not None])
+    finally:
+        for run in conductor.runs:
+            run.steps.close()
+    summaries = [run.summary for run in conductor.runs if run.summary is not None]
+    if len(summaries) < len(conductor.runs):
+        raise AssertionError("a partition waits for outcomes that no job brings")
+    return summaries
 
 
 @dataclass
 class _Run:
-    """A partition under way. `batch` is what it wants to have run next."""
+    """A partition under way; `batch` is to be run next."""
 
     steps: Steps[Summary]
     batch: Batch | None = None
@@ -55,20 +63,8 @@ class _Conductor:
     engine: Engine
     runs: list[_Run] = field(default_factory=list)
 
-    def run(self) -> list[Summary]:
-        try:
-            while ready := self._ready():
-                self._job([(run, run.batch) for run in ready if run.batch is not None])
-        finally:
-            for run in self.runs:
-                run.steps.close()
-        summaries = [run.summary for run in self.runs if run.summary is not None]
-        if len(summaries) < len(self.runs):
-            raise AssertionError("a partition waits for outcomes that no job brings")
-        return summaries
-
-    def _ready(self) -> list[_Run]:
-        """The partitions that want to have something run; more are begun while that is little."""
+    def ready(self) -> list[_Run]:
+        """The partitions with a batch to run; more are begun while that is little."""
         while True:
             ready = [run for run in self.runs if run.batch is not None]
             if len(ready) >= _OPEN or sum(run.batch.size for run in ready if run.batch) >= _JOB_BYTES:
@@ -79,7 +75,7 @@ class _Conductor:
             self.runs.append(run := _Run(steps))
             run.go_on()
 
-    def _job(self, wanted: Sequence[tuple[_Run, Batch]]) -> None:
+    def run(self, wanted: Sequence[tuple[_Run, Batch]]) -> None:
         """Run batches in one job. If it fails, each is run alone: one of them may be the cause."""
         for run, batch in wanted:
             if run.batch is batch:
@@ -91,36 +87,37 @@ class _Conductor:
                 run.go_on(error)
             return
         try:
-            self._run(wanted, cores)
+            self._job(wanted, cores)
         except _JobFailed as failed:
             if len(wanted) == 1:
                 wanted[0][0].go_on(failed.reason)
                 return
             for run, batch in wanted:
                 if batch.rest is not None:
-                    self._job([(run, batch.rest)])
+                    self.run([(run, batch.rest)])
 
-    def _run(self, wanted: Sequence[tuple[_Run, Batch]], cores: int) -> None:
-        """Have the tasks run, and let a partition go on whenever outcomes of it have come."""
+    def _job(self, wanted: Sequence[tuple[_Run, Batch]], cores: int) -> None:
+        """Run the tasks of batches, and let a partition continue whenever it has new outcomes."""
         size = task_bytes(sum(batch.size for _, batch in wanted), cores)
         pieces = [(owner, number, piece) for owner in wanted for number, piece in enumerate(owner[1].pieces(size))]
         packed = pack([piece for _, _, piece in pieces], size)
-        with closing(self._answers([_task([pieces[place][2] for place in places]) for places in packed])) as answers:
+        tasks = [
+            replace(pieces[places[0]][2].template, shares=tuple(pieces[place][2].share for place in places))
+            for places in packed
+        ]
+        with closing(self._answers(tasks)) as answers:
             for run, batch in wanted:
                 if batch.rest is None:  # it has nothing to read
                     run.go_on()
             for task, outcomes in answers:
-                concerned: dict[int, tuple[_Run, Batch]] = {}
+                arrived: dict[int, tuple[tuple[_Run, Batch], list[tuple[int, Outcome, float]]]] = {}
                 read = sum(pieces[place][2].size for place in packed[task])
                 for place, outcome in zip(packed[task], outcomes, strict=True):
                     owner, number, piece = pieces[place]
                     share = piece.size / read if read else 1 / len(outcomes)
-                    owner[1].take(
-                        number, outcome, {phase: one.times(share) for phase, one in outcomes[0].spent.items()}
-                    )
-                    concerned[id(owner[0])] = owner
-                for run, batch in concerned.values():
-                    batch.report()
+                    arrived.setdefault(id(owner[0]), (owner, []))[1].append((number, outcome, share))
+                for (run, batch), some in arrived.values():
+                    batch.take(some, outcomes[0].spent)
                     run.go_on()
 
     def _answers(self, tasks: Sequence[Task]) -> Generator[tuple[int, tuple[Outcome, ...]], None, None]:
@@ -137,7 +134,3 @@ class _JobFailed(Exception):  # noqa: N818 - a signal inside this file
     def __init__(self, reason: TailpipeError) -> None:
         super().__init__(reason)
         self.reason = reason
-
-
-def _task(pieces: Sequence[Piece]) -> Task:
-    return replace(pieces[0].template, shares=tuple(piece.share for piece in pieces))

@@ -1,8 +1,8 @@
-"""Copies: while a rotation compresses a log, or copies it before it is cut, the log and its copy are both there.
+"""Copies: while a rotation compresses a log, or copies it before it is cut, the log and its copy both exist.
 
-Only files are looked at that may be such a copy: compressed ones that are new, and either written to within the last
-minute or of the same time as a plain file beside them, as gzip leaves them; and plain ones that are new, written to
-within the last minute and named after a file beside them. Their contents then decide. A plain copy waits for a minute
+Only files are compared that may be such a copy: compressed ones that are new, and either written to within the last
+minute or of the same time as a plain file next to them, as gzip leaves them; and plain ones that are new, written to
+within the last minute and named after a file next to them. Their contents then decide. A plain copy waits for a minute
 at most: until then the log is cut, or the copy is there to stay.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -20,33 +19,17 @@ from tailpipe.model.ledger import DAMAGED, Span, spans_of
 
 if TYPE_CHECKING:
     from tailpipe.collect.identity import Prints
-    from tailpipe.collect.item import WorkItem
-
-__all__ = ["Copies", "find_copies"]
+    from tailpipe.collect.item import Fate, WorkItem
 
 _IDLE = timedelta(minutes=1)
 _AHEAD = timedelta(days=1)
 """A time that is further ahead of the clock says nothing about when the file was written."""
 _MOST = 16
-"""So many plain files with the same head are compared to the end, the newest of them."""
+"""How many plain files with the same head are compared to the end, the newest of them."""
 
 _SEPARATOR = re.compile(r"[._~-]")
 
 Place = tuple[str, date | None]
-
-
-@dataclass
-class Copies:
-    """What is known so far: copies, files of which it cannot be told yet, and those still to be looked into."""
-
-    same: set[str] = field(default_factory=set)
-    unfinished: set[str] = field(default_factory=set)
-    undecided: set[str] = field(default_factory=set)
-
-    @property
-    def all(self) -> set[str]:
-        """Every file that must not be taken for anything else."""
-        return self.same | self.unfinished | self.undecided
 
 
 def find_copies(
@@ -55,12 +38,12 @@ def find_copies(
     prints: Prints,
     want: Callable[[WorkItem, Iterable[Span]], bool],
     now: datetime,
-) -> Copies:
-    """Which strangers are copies of plain files that are listed beside them.
+) -> dict[str, Fate]:
+    """The strangers that are, or may be, copies of plain files that are listed next to them, by URI.
 
     `want` requests those of the prints that are not known, and says whether there are any.
     """
-    copies = Copies()
+    copies: dict[str, Fate] = {}
     strangers = list(strangers)
     packed = [one for one in strangers if one.artifact.is_compressed]
     fresh = [one for one in strangers if _is_plain(one) and _is_fresh(one.artifact, now)]
@@ -86,32 +69,28 @@ def _find_plain_copies(
     listed: Iterable[WorkItem],
     prints: Prints,
     want: Callable[[WorkItem, Iterable[Span]], bool],
-    copies: Copies,
+    copies: dict[str, Fate],
 ) -> None:
-    """Let files wait that hold what the log after which they are named begins with."""
+    """Let files wait whose content is the beginning of the log after which they are named."""
     by_name = {(one.source, one.artifact.uri): one for one in listed if _is_plain(one)}
     for one in fresh:
         uri, size = one.artifact.uri, one.artifact.size or 0
-        for name in _names_before(uri):
+        # The names that a rotation may have made this one of: `app.log` of `app.log.1`, `app.log-2024` and `app.1.log`.
+        directory, slash, last = uri.rpartition("/")
+        extension = last[last.rfind(".") :] if "." in last else ""
+        starts = [last[: match.start()] for match in _SEPARATOR.finditer(last) if match.start()]
+        for name in {f"{directory}{slash}{start}{end}" for start in starts for end in ("", extension)} - {uri}:
             other = by_name.get((one.source, name))
             if other is None or (other.artifact.size or 0) < size or other.artifact.day not in (one.artifact.day, None):
                 continue
             for span in spans_of(size):
                 if want(one, (span,)) | want(other, (span,)):
-                    copies.undecided.add(uri)
+                    copies[uri] = "unfinished"
                     break
                 if prints[uri, span] != prints[other.artifact.uri, span]:
                     break
             else:
-                copies.unfinished.add(uri)
-
-
-def _names_before(uri: str) -> set[str]:
-    """The names that a rotation may have made this one of: `app.log` of `app.log.1`, `app.log-2024` and `app.1.log`."""
-    directory, slash, name = uri.rpartition("/")
-    extension = name[name.rfind(".") :] if "." in name else ""
-    starts = [name[: match.start()] for match in _SEPARATOR.finditer(name) if match.start()]
-    return {f"{directory}{slash}{start}{end}" for start in starts for end in ("", extension)} - {uri}
+                copies[uri] = "unfinished"
 
 
 def _compare(
@@ -119,7 +98,7 @@ def _compare(
     originals: Sequence[WorkItem],
     prints: Prints,
     want: Callable[[WorkItem, Iterable[Span]], bool],
-    copies: Copies,
+    copies: dict[str, Fate],
     *,
     is_fresh: bool,
 ) -> None:
@@ -129,14 +108,11 @@ def _compare(
     for other in originals:
         is_open |= want(other, spans_of(other.artifact.size or 0)[:1])
     if (uri, DAMAGED) in prints:
-        # Nobody can tell what it is, or will be: if it is being written, the next run can.
-        copies.unfinished |= {uri} if is_fresh else set()
+        if is_fresh:  # it may still be written: the next run decides
+            copies[uri] = "unfinished"
         return
-    if is_open:
-        copies.undecided.add(uri)
-        return
-    if any(prints[_head(other)] is None for other in originals):
-        copies.unfinished.add(uri)  # what it may be a copy of is gone since it was listed
+    if is_open or any(prints[_head(other)] is None for other in originals):
+        copies[uri] = "unfinished"  # to be compared, or what it may be a copy of is gone since it was listed
         return
     alike = [other for other in originals if prints[uri, _head(other)[1]] == prints[_head(other)]]
     alike.sort(key=lambda other: -other.artifact.modified.timestamp() if other.artifact.modified else 0.0)
@@ -144,9 +120,9 @@ def _compare(
         size = other.artifact.size or 0
         tail, end = spans_of(size)[1], (size, size + 1)
         if want(one, (tail, end)) | want(other, (tail,)):
-            copies.undecided.add(uri)
-        elif prints[uri, tail] is not None and prints[uri, tail] == prints[other.artifact.uri, tail]:
-            copies.same |= {uri} if prints[uri, end] is None else set()
+            copies[uri] = "unfinished"
+        elif prints[uri, tail] == prints[other.artifact.uri, tail] and prints[uri, tail] and prints[uri, end] is None:
+            copies[uri] = "copied"
 
 
 def _head(other: WorkItem) -> tuple[str, Span]:

@@ -1,7 +1,7 @@
-"""Duplicates: events that were requested again, and the same events from two sources, are left out of a unit.
+"""Duplicates: drop events that were requested again, and the same events from two sources, from a unit.
 
-Both are done after a unit's tasks and before its commit: staged rows are held against each other and against
-the live files that stay.
+This runs after the tasks of a unit and before its commit: staged rows are compared with each other and with the live
+files that stay.
 """
 
 from __future__ import annotations
@@ -17,17 +17,15 @@ from tailpipe.kernel.task import Outcome
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.staged import StagedFile
 
-__all__ = ["events_of_other_units", "leave_out", "repeated_events", "same_events"]
-
 
 def repeated_events(work: UnitWork, snapshot: Snapshot, rejected: Sequence[str]) -> Iterator[Dedupe]:
-    """What to look at for events that the unit has already: its live files, and those of its rejected rows.
+    """The tasks that find events that the unit already has, in its live files and those of its rejected rows.
 
-    A unit that is collected anew lets go of them instead: see `UnitWork.carry`.
+    A unit whose ranges are requested again drops them instead: see `UnitWork.carry`.
     """
     files = [file for file in work.files if file.path in work.keyed_files]
-    live = () if work.is_anew else tuple(snapshot.paths())
-    of_rejected = () if work.is_anew else tuple(rejected)
+    live = () if work.has_reread_ranges else tuple(snapshot.paths())
+    of_rejected = () if work.has_reread_ranges else tuple(rejected)
     for role, rivals in (("data", live), ("rejected", (*live, *of_rejected))):
         chosen = tuple(file for file in files if file.role == role)
         if chosen:
@@ -35,7 +33,7 @@ def repeated_events(work: UnitWork, snapshot: Snapshot, rejected: Sequence[str])
 
 
 def events_of_other_units(work: UnitWork, snapshot: Snapshot) -> Iterator[Dedupe]:
-    """What to look at for events that another unit has: the end of a range may be the beginning of the next.
+    """The tasks that find events of other units: the end of a range may be the beginning of the next.
 
     An event has one time, so its row has one date, and only live rows of that date can be the same.
     """
@@ -50,25 +48,20 @@ def events_of_other_units(work: UnitWork, snapshot: Snapshot) -> Iterator[Dedupe
 
 
 def same_events(work: UnitWork, snapshot: Snapshot, key: Sequence[str]) -> Iterator[Dedupe]:
-    """What to look at for rows with the same key, date by date: the unit's own, and all live ones that stay."""
+    """The tasks that find rows with the same key, by date: in the unit itself, and in all live files that stay."""
     by_date: dict[date, list[StagedFile]] = {}
     for file in work.files:
         if file.role == "data" and file.tp_date is not None:
             by_date.setdefault(file.tp_date, []).append(file)
     for day, files in sorted(by_date.items()):
-        live = snapshot.local(
-            [
-                file
-                for file in snapshot.files
-                if file.tp_date == day and (work.plan.kind == "append" or file.unit != str(work.plan.unit))
-            ]
-        )
+        own = None if work.plan.kind == "append" else str(work.plan.unit)
+        live = snapshot.local([file for file in snapshot.files if file.tp_date == day and file.unit != own])
         live += [work.path(file) for file in work.carried if file.tp_date == day]
         yield Dedupe(tuple(files), tuple(live), tuple(key), work.staging(f"same-{day}"))
 
 
 def leave_out(work: UnitWork, partition: str, tasks: Sequence[Dedupe], found: Sequence[Deduped]) -> None:
-    """Let the unit's outcomes be what they are without the duplicates."""
+    """Remove the duplicates from the outcomes of a unit."""
     for task, one in zip(tasks, found, strict=True):
         if one.lost:
             role = task.files[0].role

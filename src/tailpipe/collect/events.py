@@ -8,30 +8,13 @@ from datetime import date
 from typing import TypeVar
 
 from tailpipe.frozen import frozen
-from tailpipe.kernel.assumed_years import AssumedYears
 from tailpipe.model.artifact import Accounts
+from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.maintenance import Maintenance
 from tailpipe.model.meter import Meter, Spent, added
 from tailpipe.model.staged import Sample
 from tailpipe.stores.pushed import PushReport
-
-__all__ = [
-    "Committed",
-    "Event",
-    "Failed",
-    "Listing",
-    "Opened",
-    "Planned",
-    "Progress",
-    "Report",
-    "Started",
-    "Summary",
-    "UnavailableArtifacts",
-    "UnlistedDays",
-    "UnmatchedFiles",
-    "Warned",
-]
 
 T = TypeVar("T")
 
@@ -160,7 +143,7 @@ class DatedNames:
 
 @frozen
 class Summary:
-    """What became of one partition."""
+    """The result of a run for one partition."""
 
     partition: str
     committed: tuple[Committed, ...] = ()
@@ -241,7 +224,7 @@ class Summary:
 
 @frozen
 class Report:
-    """What became of a run."""
+    """The results of a run."""
 
     partitions: tuple[Summary, ...]
 
@@ -277,7 +260,7 @@ class Report:
         return tuple(one.partition for one in self.partitions if one.push and one.push.failure)
 
     def with_pushes(self, pushes: Mapping[str, PushReport]) -> Report:
-        """The report with what became of the pushes to the stores of partitions."""
+        """The report with the results of the pushes to the stores of partitions."""
         return Report(tuple(replace(one, push=pushes.get(one.partition)) for one in self.partitions))
 
     def with_start(self, spent: Spent) -> Report:

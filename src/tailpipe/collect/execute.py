@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
 
 from tailpipe.catalog.catalog import Writer
-from tailpipe.catalog.commit import Committed, Transaction
+from tailpipe.catalog.commit import Committed
 from tailpipe.catalog.read import PartitionState
-from tailpipe.catalog.run_record import Ended
 from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.collect import events
 from tailpipe.collect.batch import Batch
@@ -18,16 +17,18 @@ from tailpipe.collect.item import WorkItem
 from tailpipe.collect.job import Job
 from tailpipe.collect.packing import batches, fetched_bytes, pieces_of
 from tailpipe.collect.plan import Plan, UnitPlan
-from tailpipe.collect.planner import Planned, check_problems, plan_job
-from tailpipe.collect.types import has_open_types, is_widened, keep_digits, known_types, needs_sample, sampled_types
+from tailpipe.collect.planner import Planned, listing_error, plan_job
+from tailpipe.collect.types import has_open_types, is_widened, keep_digits, known_types, sampled_types
 from tailpipe.collect.unit import UnitOutcome, UnitWork
 from tailpipe.errors import CommitError, ConflictError, StorageError, TailpipeError
 from tailpipe.frozen import frozen
 from tailpipe.kernel.dedupe import Dedupe
+from tailpipe.kernel.task import Fault
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.staged import Covered, Staged
 
-__all__ = ["Executed", "Steps", "execute"]
+if TYPE_CHECKING:  # most workspaces have no store
+    from tailpipe.stores.landing import Landing
 
 T = TypeVar("T")
 
@@ -39,7 +40,7 @@ _LISTINGS = 5
 
 @frozen
 class Executed:
-    """What came of a plan: the last plan, all units, those of its last round, and the error that ended it early."""
+    """A plan that was executed: the last plan, all units, those of its last round, and the error that ended it."""
 
     planned: Planned
     units: tuple[UnitOutcome, ...] = ()
@@ -48,7 +49,7 @@ class Executed:
 
     @property
     def committed(self) -> tuple[events.Committed, ...]:
-        """The units that are there since."""
+        """The units that were committed."""
         return tuple(one.event for one in self.units if isinstance(one.event, events.Committed))
 
     @property
@@ -74,15 +75,11 @@ class Executed:
         return tuple(reason for one in self.round for reason in one.changed)
 
     @property
-    def outcome(self) -> Ended:
-        """How the run ended: whether all that was planned is there."""
-        return "failed" if self.error or self.failed or self.bad or self.changed else "done"
-
-    @property
     def closing(self) -> tuple[Covered, ...] | None:
-        """The days that are covered without a unit; None if there is nothing to note."""
+        """The days that are covered without a unit; None if nothing is to be recorded."""
         plan = self.planned.plan
-        failed = {source for one in self.units for source in one.open_sources}
+        packs = [one.plan for one in self.units if isinstance(one.event, events.Failed) and one.plan.unit.pack]
+        failed = {item.source for pack in packs for item in pack.artifacts}  # they may have more of any day
         waiting = {source for one in self.round for source in one.waiting}
         days = plan.closing_without(failed | waiting, self.damaged)
         return days if plan.noted or days or not plan.units else None
@@ -98,7 +95,7 @@ def execute(job: Job, writer: Writer, planned: Planned, state: PartitionState) -
     If artifacts have changed since they were listed, it lists and plans again.
     """
     units: list[UnitOutcome] = []
-    current = _Round.of(job, writer, state, planned.plan, units)
+    current = _Round(job, writer, state, planned.plan, units)
     begun = 0
     try:
         for left in reversed(range(_LISTINGS)):
@@ -108,7 +105,7 @@ def execute(job: Job, writer: Writer, planned: Planned, state: PartitionState) -
                 break
             state = job.catalog.state(job.address)
             planned = _plan_again(job, state, units)
-            current = _Round.of(job, writer, state, planned.plan, units, current.fetched)
+            current = _Round(job, writer, state, planned.plan, units, current.fetched)
     except StorageError:
         raise
     except TailpipeError as error:
@@ -119,7 +116,8 @@ def execute(job: Job, writer: Writer, planned: Planned, state: PartitionState) -
 def _plan_again(job: Job, state: PartitionState, units: Sequence[UnitOutcome]) -> Planned:
     """The plan after another listing, without what has failed, and when all is overwritten without what is done."""
     planned = plan_job(job, state)
-    check_problems(planned, is_strict=not job.request.skip_bad_artifacts)
+    if planned.problems and not job.request.skip_bad_artifacts:
+        raise listing_error(planned.problems)
     is_done = (one.plan.unit for one in units if one.is_committed)
     hopeless = frozenset[str]().union(*(one.hopeless for one in units))
     return planned.rest(hopeless, set(is_done) if job.request.overwrite else set())
@@ -131,65 +129,54 @@ class _Round:
 
     job: Job
     writer: Writer
+    state: PartitionState
     plan: Plan
     outcomes: list[UnitOutcome]
-    """What became of each unit, as soon as it is settled."""
-    types: dict[str, str]
-    is_sampled: bool
-    """Whether nothing is known of undeclared fields yet, so that a sample has to show their types."""
+    """Of each unit, as soon as it is settled."""
     fetched: int = 0
+    types: dict[str, str] = field(default_factory=dict)
     is_last: bool = False
 
-    @classmethod
-    def of(
-        cls,
-        job: Job,
-        writer: Writer,
-        state: PartitionState,
-        plan: Plan,
-        outcomes: list[UnitOutcome],
-        fetched: int = 0,
-    ) -> _Round:
-        """The round of a plan, with the types of undeclared fields that the files of the partition have."""
-        types = known_types(state.columns, job.table)
-        known = sampled_types((), types, job.partition, job.table)
-        return cls(job, writer, plan, outcomes, known, needs_sample(job.table, types), fetched)
-
     def run(self, *, is_first: bool, is_last: bool) -> Steps[None]:
-        """Do all units; the first round records what the run sets out to do."""
+        """Do all units; the first round records what the run plans to do."""
         job, self.is_last = self.job, is_last
+        known = known_types(self.state.columns, job.table)
+        self.types = sampled_types((), known, job.partition, job.table)
         if is_first:
             requests = {} if self.plan.is_empty else self.plan.requests
             self.writer.begin_run(job.window, requests, job.request.command, self.plan.frontiers)
             if job.landing is not None and not self.plan.is_empty:
                 job.landing.begin(self.writer)
-        is_stepwise = has_open_types(job.table) or bool(job.partition.dedupe_key)
-        # Packs that take artifacts anew come last: by then it is known which dates wait for artifacts that are damaged.
+        is_open = has_open_types(job.table)
+        is_stepwise = is_open or bool(job.partition.dedupe_key)
+        # Packs that read artifacts again come last: by then it is known which dates wait for damaged artifacts.
         last = [unit for unit in self.plan.units if unit.unit.day is None and unit.kind != "append"]
         first = [unit for unit in self.plan.units if unit.unit.day is not None or unit.kind == "append"]
         chosen = [*batches(first, is_stepwise=is_stepwise), *batches(last, is_stepwise=is_stepwise)]
-        if self.is_sampled and chosen:
-            pieces = pieces_of(job.recipe({}), chosen[0][0], "", "sample")
+        if is_open and not known and chosen:
+            pieces = pieces_of(job, {}, chosen[0][0], "", "sample")
             self.types = sampled_types(job.engine.sample([one.task for one in pieces]), {}, job.partition, job.table)
         for planned in chosen:
             held = self.held
-            units = [unit for one in planned if (unit := one.holding(held)).artifacts]
-            begun = self.writer.begin_all((unit.unit, unit.kind) for unit in units)
-            yield from self._batch([self._work(*pair) for pair in zip(units, begun, strict=True)], is_stepwise)
+            units = [unit for one in planned if (unit := one.holding(held)).artifacts] if held else planned
+            yield from self._batch(units, is_stepwise=is_stepwise)
 
-    def _work(self, plan: UnitPlan, transaction: Transaction) -> UnitWork:
-        landing = self.job.landing
-        return UnitWork(plan, transaction, landing.place(transaction) if landing else None)
-
-    def _batch(self, works: list[UnitWork], is_stepwise: bool) -> Steps[None]:
-        """Do units whose transactions have begun.
+    def _batch(self, units: Sequence[UnitPlan], *, is_stepwise: bool) -> Steps[None]:
+        """Do units, each in a transaction.
 
         They are settled in their order, each as soon as its outcomes are there, or all at the end of the job if one
         of them may have to be run again or is compared with what is stored.
         """
-        size = sum(fetched_bytes(item) for work in works for item in work.plan.artifacts)
+        size = sum(fetched_bytes(item) for unit in units for item in unit.artifacts)
+        begun = zip(units, self.writer.begin_all((unit.unit, unit.kind) for unit in units), strict=True)
+        landing = self.job.landing
+        works = [UnitWork(unit, one, landing.place(one) if landing else None) for unit, one in begun]
+        # The rows of events and of what is rewritten are compared with stored rows, or with those of other units.
+        is_compared = any(
+            unit.kind == "rewrite" or any(item.artifact.kind == "range" for item in unit.artifacts) for unit in units
+        )
         try:
-            if is_stepwise or any(_is_compared(work) for work in works):
+            if is_stepwise or is_compared:
                 yield from self._run_all(works)
             else:
                 yield self._begin(works, "r0")
@@ -204,7 +191,7 @@ class _Round:
                 work.transaction.abort()
 
     def _begin(self, works: Sequence[UnitWork], prefix: str) -> Batch:
-        return Batch(self.job, self.job.recipe(self.types), list(works), prefix, self.fetched, not self.outcomes)
+        return Batch(self.job, dict(self.types), list(works), prefix, self.fetched, not self.outcomes)
 
     def _run_all(self, works: Sequence[UnitWork]) -> Steps[None]:
         """Run the tasks of all units, and those again whose fields need wider types than were known."""
@@ -215,7 +202,7 @@ class _Round:
                 yield None
             before = dict(self.types)
             pending = [work for work in pending if is_widened(self.types, work.outcomes)]
-            if pending and keep_digits(self.types, before, job.table, self._all_live):
+            if pending and keep_digits(self.types, before, job):
                 pending = list(works)  # those that fit may hold numbers that a double would change
             if not pending:
                 break
@@ -226,26 +213,35 @@ class _Round:
 
     def _settle(self, work: UnitWork) -> Steps[None]:
         """Commit a unit, put it off until another listing, do it without some artifacts, or fail."""
-        is_strict = not self.job.request.skip_bad_artifacts
-        is_divisible = not is_strict or work.is_pack
-        if work.changed and not work.is_patient:
+        is_strict, is_pack = not self.job.request.skip_bad_artifacts, work.plan.unit.day is None
+        is_divisible = not is_strict or is_pack
+        results, left_out = work.results, work.left_out()
+        # A Day lands whole; of a pack the other artifacts may be committed before those that have changed.
+        is_patient = is_pack and work.plan.kind == "append" and any(one.fault is None for _, one in results)
+        # The rows that these have left before would go, and not come again.
+        spoilt = [(item, one.fault) for item, one in results if one.fault and item.is_reread]
+        if left_out.changed and not is_patient:
             work.transaction.abort()
-            if work.errors and is_strict:
-                self._fail(work.plan, work.errors)
+            if left_out.bad and is_strict:
+                self._fail(work.plan, left_out.bad)
             elif self.is_last:
-                self._fail(work.plan, [f"{reason}; the next run collects it" for reason in work.changed])
+                self._fail(work.plan, [f"{reason}; the next run collects it" for reason in left_out.changed])
             else:
-                self.outcomes.append(UnitOutcome(work.plan, changed=tuple(work.changed)))
-        elif is_divisible and (spoilt := work.spoilt):
+                self.outcomes.append(UnitOutcome(work.plan, changed=left_out.changed))
+        elif is_divisible and spoilt:
             yield from self._do_without(work, spoilt)
-        elif work.errors and not is_divisible:
+        elif left_out.bad and not is_divisible:
             work.transaction.abort()
-            self._fail(work.plan, work.errors)
-        elif work.is_pack and len(work.faulty) == len(work.results):
+            self._fail(work.plan, left_out.bad)
+        elif is_pack and all(one.fault for _, one in results):
             work.transaction.abort()
-            self.outcomes.append(work.left_out())
-        elif self._overlaps(work):
-            yield from self._do_later(work)
+            self.outcomes.append(left_out)
+        elif is_pack and is_strict and (dates := self.held | left_out.damaged) and self._overlaps(work, dates):
+            # The rows of the dates that wait come later, with the damaged artifacts.
+            work.transaction.abort()
+            self.outcomes.append(left_out)
+            plan = work.plan.without([item for item, one in results if one.fault]).holding(self.held)
+            yield from self._batch([plan], is_stepwise=True)
         else:
             self._commit(work)
 
@@ -255,35 +251,23 @@ class _Round:
         is_strict = not self.job.request.skip_bad_artifacts
         return DaySet.union(one.damaged for one in self.outcomes) if is_strict else NO_DAYS
 
-    def _overlaps(self, work: UnitWork) -> bool:
-        """Whether a pack has rows of dates that wait, in artifacts that were not taken before."""
-        if not work.is_pack or self.job.request.skip_bad_artifacts:
-            return False
-        dates = self.held | work.damaged
+    def _overlaps(self, work: UnitWork, dates: DaySet) -> bool:
+        """Whether a pack has rows of these dates, which wait, in artifacts that were not taken before."""
         is_met = any(file.tp_date in dates for file in work.files if file.tp_date)
         return is_met and work.plan.holding(dates) != work.plan
 
-    def _do_later(self, work: UnitWork) -> Steps[None]:
-        """Do a pack again without its damaged artifacts, and without the rows of the dates that wait."""
-        work.transaction.abort()
-        self.outcomes.append(work.left_out())
-        plan = work.plan.without(work.faulty).holding(self.held)
-        work = self._work(plan, self.writer.begin(plan.unit, plan.kind))
-        yield from self._batch([work], is_stepwise=True)
-
-    def _do_without(self, work: UnitWork, spoilt: Sequence[tuple[WorkItem, str]]) -> Steps[None]:
+    def _do_without(self, work: UnitWork, spoilt: Sequence[tuple[WorkItem, Fault]]) -> Steps[None]:
         """Do a unit again without artifacts whose rows would go and not come again."""
         work.transaction.abort()
         uris = frozenset(item.artifact.uri for item, _ in spoilt)
-        bad = tuple(error for _, error in spoilt)
-        self.outcomes.append(UnitOutcome(work.plan, bad=bad, hopeless=uris, damaged=work.damaged))
+        bad, damaged = tuple(fault.reason for _, fault in spoilt), work.left_out().damaged
+        self.outcomes.append(UnitOutcome(work.plan, bad=bad, hopeless=uris, damaged=damaged))
         plan = work.plan.without([item for item, _ in spoilt])
         if plan.artifacts:
-            work = self._work(plan, self.writer.begin(plan.unit, plan.kind))
-            yield from self._batch([work], is_stepwise=True)
+            yield from self._batch([plan], is_stepwise=True)
 
     def _drop_repeated(self, works: Sequence[UnitWork]) -> None:
-        """Leave out events that the units have already."""
+        """Skip events that the units already have."""
         if works:
             tasks = [list(repeated_events(work, self._live(work), self._rejected(work))) for work in works]
             self._leave_out(works, tasks)
@@ -297,7 +281,7 @@ class _Round:
                 work.carried = files
 
     def _leave_out(self, works: Sequence[UnitWork], tasks: Sequence[Sequence[Dedupe]]) -> None:
-        """Have duplicates looked for, in one job for all units, and leave them out."""
+        """Find duplicates, in one job for all units, and drop them."""
         if not any(tasks):
             return
         answers = iter(self.job.engine.dedupe([task for some in tasks for task in some]))
@@ -316,19 +300,24 @@ class _Round:
         if work.plan.kind == "rewrite":
             rejected = job.catalog.rejected_paths(job.address, work.plan.unit)
             retires = (*(file.path for file in self._live(work).files), *rejected)
-        if reason := self._loss(work):
+        if job.request.overwrite and (reason := self._loss(work)):
             work.transaction.abort()
             self._fail(work.plan, [reason], is_refused=True)
             return
         done, staged = work.outcome(job.address), work.staged(job.request.now, retires)
         try:
             with job.meter("commit"):
-                committed = self._record(work, staged)
+                committed = (
+                    self._land(job.landing, work, staged) if job.landing else work.transaction.commit(staged, job.meter)
+                )
         except (CommitError, ConflictError) as error:
             pushes = job.pushes
-            is_conflict = isinstance(error, ConflictError)
-            if is_conflict or (pushes and pushes.overtaken(self.writer, work.transaction, staged)):
-                self._put_off(work.plan, error.message)
+            # Another host was quicker: after another listing it can be done; after the last one it has failed.
+            is_late = isinstance(error, ConflictError) or (
+                pushes is not None and pushes.overtaken(self.writer, work.transaction, staged)
+            )
+            if is_late and not self.is_last:
+                self.outcomes.append(UnitOutcome(work.plan, changed=(error.message,)))
             else:
                 self._fail(work.plan, [error.message])
             return
@@ -345,7 +334,7 @@ class _Round:
     def _loss(self, work: UnitWork) -> str:
         """Why a unit is not overwritten: dates of it would have no rows any more. Empty if nothing is lost."""
         request = self.job.request
-        if not request.overwrite or request.accept_loss or not work.plan.drops or work.accounts.duplicate:
+        if request.accept_loss or not work.plan.drops or work.accounts.duplicate:
             return ""
         before = [file for file in self._live(work).files if file.tp_date]
         kept = {file.tp_date for file in (*work.files, *work.carried) if file.role == "data"}
@@ -357,21 +346,13 @@ class _Round:
         now = f"; of what was read: {went}" if went else "; nothing was read"
         return f"overwriting would leave no rows of {days}, which has {rows:,}{now}; to accept this: --accept-loss"
 
-    def _record(self, work: UnitWork, staged: Staged) -> Committed:
-        """Commit a unit."""
+    def _land(self, landing: Landing, work: UnitWork, staged: Staged) -> Committed:
+        """Commit a unit whose files are in the store."""
         job = self.job
-        if job.landing is None or job.pushes is None:
-            return work.transaction.commit(staged, job.meter)
-        landed = job.landing.commit(self.writer, work.transaction, staged, job.meter)
-        job.pushes.after_landing(self.writer, landed, staged)
+        landed = landing.commit(self.writer, work.transaction, staged, job.meter)
+        if job.pushes is not None:
+            job.pushes.after_landing(self.writer, landed, staged)
         return landed
-
-    def _put_off(self, plan: UnitPlan, reason: str) -> None:
-        """Do a unit after another listing, because another host was quicker; after the last one it has failed."""
-        if self.is_last:
-            self._fail(plan, [reason])
-        else:
-            self.outcomes.append(UnitOutcome(plan, changed=(reason,)))
 
     def _fail(self, plan: UnitPlan, reasons: Sequence[str], *, is_refused: bool = False) -> None:
         event = events.Failed(self.job.address, str(plan.unit), tuple(reasons), is_refused)
@@ -387,14 +368,5 @@ class _Round:
         """The snapshot as tasks can read it."""
         return snapshot if self.job.landing is None else self.job.landing.remote(snapshot)
 
-    def _all_live(self) -> Snapshot:
-        return self.job.catalog.snapshot(partition=self.job.address)
-
     def _rejected(self, work: UnitWork) -> list[str]:
         return self._seen(self.job.catalog.rejected_snapshot(self.job.address, work.plan.unit)).paths()
-
-
-def _is_compared(work: UnitWork) -> bool:
-    """Whether its rows are held against rows that are stored, or against those of other units."""
-    is_keyed = any(item.artifact.kind == "range" for item in work.plan.artifacts)
-    return is_keyed or work.plan.kind == "rewrite"

@@ -1,8 +1,8 @@
-"""Artifact identity: what became of each artifact since it was last taken, decided from facts alone.
+"""Artifact identity: how each artifact has changed since it was last taken, decided from facts alone.
 
-Names, sizes, times and etags settle most cases. Where they do not, the content does: `needs` names the
-prints that are still wanted, the caller reads them, and so on until nothing is wanted; `decide` then
-gives the fate of every artifact. The table of cases is in tests/golden/identity.md.
+Names, sizes, times and etags settle most cases. Where they do not, the content does: `needs` names the prints that are
+missing, the caller reads them, and so on until none is missing; `decide` then gives the fate of every artifact. The
+table of cases is in tests/golden/identity.md.
 """
 
 from __future__ import annotations
@@ -13,25 +13,23 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from itertools import takewhile
 
-from tailpipe.collect.copies import Copies, find_copies
+from tailpipe.collect.copies import find_copies
 from tailpipe.collect.item import Fate, WorkItem
 from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.host import Host, place_of
 from tailpipe.model.ledger import LedgerEntry, Span
 
-__all__ = ["NOBODY", "PrintRequest", "Prints", "decide", "is_same", "needs"]
-
 Prints = Mapping[tuple[str, Span], str | None]
 """Prints of parts of an artifact's content, by URI and part; None if it ends before."""
 
 NOBODY = ""
-"""Stands in an entry for a source that there is no more: any other may go on with its content."""
+"""The source of entries whose source no longer exists: any other may continue their content."""
 
 NO_HOST = Host()
 
 IDLE = timedelta(seconds=60)
-"""A file that nobody has written to for so long is closed: its last line counts without a line end."""
+"""A file without a write for this long is closed: its last line counts without a line end."""
 
 TICK = timedelta(seconds=2)
 """The coarsest clock of a file system: within it a second write may leave the time as it is."""
@@ -49,13 +47,12 @@ class PrintRequest:
 def needs(
     listed: Sequence[WorkItem], ledger: Iterable[LedgerEntry], prints: Prints, *, now: datetime, host: Host = NO_HOST
 ) -> tuple[PrintRequest, ...]:
-    """The prints without which `decide` cannot decide, as far as can be told from those that are known.
+    """The prints without which `decide` cannot decide, as far as the known ones show.
 
-    Call it until it wants nothing more; it is done after six rounds at most. First it requests the
-    heads, which cost next to nothing, and for long prints only where the heads agree.
+    Call it until it requests nothing; it is done after six rounds at most. First it requests the heads, which cost next
+    to nothing, and long prints only where the heads agree.
     """
-    entries = _own(ledger, host)
-    return _compare(_once(listed, entries), entries, prints, now).requests
+    return _compare(listed, ledger, prints, now, host).requests
 
 
 def decide(
@@ -63,70 +60,69 @@ def decide(
 ) -> tuple[WorkItem, ...]:
     """The fate of every listed artifact, in the order of the listing.
 
-    Each artifact gets an identity of its own, and each entry of the ledger goes on in one artifact at
-    most: content alone never makes one artifact of two. An undated entry that a source does not list is
-    taken to have vanished; so a source always lists its undated artifacts, and a day whole. Entries of other
-    hosts than this one are none of ours, whatever their names and contents are.
+    Each artifact gets a separate identity, and each entry of the ledger continues in one artifact at most: content
+    alone never makes one artifact of two. An undated entry that a source does not list is taken to have vanished; so a
+    source always lists its undated artifacts, and all of a day. Entries of other hosts are ignored, whatever their
+    names and contents are.
     """
-    entries = _own(ledger, host)
-    once = _once(listed, entries)
-    comparison = _compare(once, entries, prints, now)
+    comparison = _compare(listed, ledger, prints, now, host)
     if comparison.requests:
         raise ValueError(f"prints are wanted: {comparison.requests}")
     newest: dict[str, int] = defaultdict(lambda: -1)
-    for entry in entries:
+    for entry in comparison.entries:
         newest[entry.origin] = max(newest[entry.origin], entry.generation)
-    here = _by_uri(entries)
     decided: list[WorkItem] = []
     seen: set[str] = set()
     for one in listed:
-        uri = one.artifact.uri
-        origin, kind = host.origin(uri, one.artifact.kind), one.artifact.kind
-        is_closed = _is_closed(one.artifact, now)
+        uri, kind, modified = one.artifact.uri, one.artifact.kind, one.artifact.modified
+        known, origin = comparison.here.get(uri), host.origin(uri, kind)
+        is_closed = kind != "file" or modified is None or now - modified >= IDLE
         fresh = WorkItem(
             one.source, one.artifact, "new", origin, newest[origin] + 1, is_closed=is_closed, host=host.of(kind)
         )
-        if uri in seen or uri not in once:
+        if uri in seen or uri not in comparison.once:
             decided.append(replace(fresh, fate="repeated", has_news=False))
-        elif uri in comparison.copies.all:
-            fate: Fate = "copied" if uri in comparison.copies.same else "unfinished"
-            decided.append(replace(fresh, fate=fate, has_news=False))
-        elif one.artifact.kind != "file":
-            decided.append(_decide_whole(fresh, here.get(uri), now))
+        elif uri in comparison.copies:
+            decided.append(replace(fresh, fate=comparison.copies[uri], has_news=False))
+        elif kind != "file":
+            decided.append(_decide_whole(fresh, known, now))
         else:
-            decided.append(_decide_file(fresh, here.get(uri), comparison))
+            decided.append(_decide_file(fresh, known, comparison))
         seen.add(uri)
     return tuple(decided)
 
 
 @dataclass
 class _Comparison:
-    """What the prints tell so far: files that still hold what they held, and where the rest may be."""
+    """What the known prints show: files with the same content as before, and entries whose content has moved."""
 
+    entries: Sequence[LedgerEntry]
+    """Those of this host."""
+    once: Mapping[str, WorkItem]
+    """The listed artifacts by URI, each once."""
+    here: Mapping[str, LedgerEntry]
+    """The newest entry of each URI."""
     same: dict[str, LedgerEntry] = field(default_factory=dict)
     blank: dict[str, LedgerEntry] = field(default_factory=dict)
-    pairs: list[tuple[Artifact, LedgerEntry]] = field(default_factory=list)
     moved: dict[str, LedgerEntry] = field(default_factory=dict)
     gone: set[tuple[str, int]] = field(default_factory=set)
-    copies: Copies = field(default_factory=Copies)
+    copies: Mapping[str, Fate] = field(default_factory=dict)
     wanted: dict[tuple[str, str], set[Span]] = field(default_factory=lambda: defaultdict(set))
-
-    @property
-    def requests(self) -> tuple[PrintRequest, ...]:
-        return tuple(PrintRequest(source, uri, tuple(sorted(spans))) for (source, uri), spans in self.wanted.items())
+    requests: tuple[PrintRequest, ...] = ()
 
 
 def _compare(
-    once: Mapping[str, WorkItem], entries: Sequence[LedgerEntry], prints: Prints, now: datetime
+    listed: Iterable[WorkItem], ledger: Iterable[LedgerEntry], prints: Prints, now: datetime, host: Host
 ) -> _Comparison:
-    result = _Comparison()
-    here = _by_uri(entries)
+    entries = tuple(entry for entry in ledger if host.owns(entry.host))
+    here = {entry.uri: entry for entry in sorted(entries, key=lambda entry: entry.as_of) if entry.uri is not None}
+    result = _Comparison(entries, _once(listed, entries), here)
     strangers, undecided = [], set()
-    for one in once.values():
+    for one in result.once.values():
         uri, entry = one.artifact.uri, here.get(one.artifact.uri)
         if one.artifact.kind != "file":
             continue
-        if entry is None or _is_other(one.artifact, entry):
+        if entry is None or (one.artifact.size == 0 and entry.committed_bytes > 0):
             strangers.append(one)
         elif _is_untouched(one.artifact, entry):
             result.same[uri] = entry
@@ -148,46 +144,50 @@ def _compare(
             result.wanted[one.source, one.artifact.uri] |= missing
         return bool(missing)
 
-    result.copies = find_copies(strangers, once.values(), prints, want, now)
+    result.copies = find_copies(strangers, result.once.values(), prints, want, now)
     settled = {entry.identity for entry in result.same.values()} | undecided
-    loose = _Loose(entry for entry in entries if entry.identity not in settled)
-    for one in strangers:
-        if one.artifact.size != 0 and one.artifact.uri not in result.copies.all:
-            loose.look_for(one, prints, result)
-    result.moved = _pair(result.pairs)
+    loose = [entry for entry in entries if entry.identity not in settled]
+    moving = [one for one in strangers if one.artifact.size != 0 and one.artifact.uri not in result.copies]
+    if loose and moving:
+        result.moved = _pair(_continued(moving, loose, prints, result.wanted))
     result.gone = {entry.identity for entry in result.moved.values()}
+    result.requests = tuple(
+        PrintRequest(source, uri, tuple(sorted(spans))) for (source, uri), spans in result.wanted.items()
+    )
     return result
 
 
-class _Loose:
-    """Entries whose content is not where it was, to be looked for by their heads."""
+def _continued(
+    strangers: Iterable[WorkItem],
+    loose: Iterable[LedgerEntry],
+    prints: Prints,
+    wanted: dict[tuple[str, str], set[Span]],
+) -> list[tuple[Artifact, LedgerEntry]]:
+    """The artifacts that may continue entries whose content has moved; `wanted` gets the prints that are missing.
 
-    def __init__(self, entries: Iterable[LedgerEntry]) -> None:
-        self._by_place: dict[tuple[str, date | None], dict[Span, dict[str, list[LedgerEntry]]]] = {}
-        for entry in entries:
-            if entry.kind == "file" and entry.committed_ordinals:
-                span, print_ = entry.probes[0]
-                spans = self._by_place.setdefault((entry.source, entry.unit.day), {})
-                spans.setdefault(span, {}).setdefault(print_, []).append(entry)
-
-    def look_for(self, one: WorkItem, prints: Prints, result: _Comparison) -> None:
-        """Add to `result` the entries that this artifact may go on with, or the prints that would tell.
-
-        An artifact of a Day can only be one of the same Day, or one that was undated before: a rotation
-        may add a date to a name, but never changes it.
-        """
+    An artifact of a Day can only be one of the same Day, or one that was undated before: a rotation may add a date to a
+    name, but never changes it.
+    """
+    by_place: dict[tuple[str, date | None], dict[Span, dict[str, list[LedgerEntry]]]] = {}
+    for entry in loose:
+        if entry.kind == "file" and entry.committed_ordinals:
+            span, print_ = entry.probes[0]
+            spans = by_place.setdefault((entry.source, entry.unit.day), {})
+            spans.setdefault(span, {}).setdefault(print_, []).append(entry)
+    pairs = []
+    for one in strangers:
         uri = one.artifact.uri
         places = [(source, day) for source in (one.source, NOBODY) for day in {one.artifact.day, None}]
-        for place in places:
-            for span, heads in self._by_place.get(place, {}).items():
-                if (uri, span) not in prints:
-                    result.wanted[one.source, uri].add(span)
-                    continue
-                for entry in heads.get(prints[uri, span] or "", ()):
-                    if wanted := _unknown(uri, entry, prints):
-                        result.wanted[one.source, uri].add(wanted)
-                    elif _starts_with(uri, entry, prints):
-                        result.pairs.append((one.artifact, entry))
+        for span, heads in ((span, heads) for place in places for span, heads in by_place.get(place, {}).items()):
+            if (uri, span) not in prints:
+                wanted[one.source, uri].add(span)
+                continue
+            for entry in heads.get(prints[uri, span] or "", ()):
+                if missing := _unknown(uri, entry, prints):
+                    wanted[one.source, uri].add(missing)
+                elif _starts_with(uri, entry, prints):
+                    pairs.append((one.artifact, entry))
+    return pairs
 
 
 def _pair(pairs: Iterable[tuple[Artifact, LedgerEntry]]) -> dict[str, LedgerEntry]:
@@ -277,12 +277,8 @@ def _is_untouched(artifact: Artifact, entry: LedgerEntry) -> bool:
     return artifact.modified is not None and facts == (entry.size, entry.modified)
 
 
-def _is_other(artifact: Artifact, entry: LedgerEntry) -> bool:
-    return artifact.size == 0 and entry.committed_bytes > 0
-
-
 def _unknown(uri: str, entry: LedgerEntry, prints: Prints) -> Span | None:
-    """What the next print is over that would tell whether the artifact begins as the entry does."""
+    """The next part whose print would show whether the artifact begins like the entry; None if it is known."""
     for span, print_ in entry.probes:
         if (uri, span) not in prints:
             return span
@@ -297,14 +293,10 @@ def _starts_with(uri: str, entry: LedgerEntry, prints: Prints) -> bool:
 
 
 def is_same(found: Artifact, entry: LedgerEntry) -> bool:
-    """Whether what was listed is what the entry was committed of, as far as names, sizes, times and etags tell."""
+    """Whether a listed artifact is the one that the entry was committed from, by its size, time and etag."""
     if found.etag is not None and entry.etag is not None:
         return found.etag == entry.etag
     return (found.size, found.modified) == (entry.size, entry.modified)
-
-
-def _is_closed(artifact: Artifact, now: datetime) -> bool:
-    return artifact.kind != "file" or artifact.modified is None or now - artifact.modified >= IDLE
 
 
 def _once(listed: Iterable[WorkItem], entries: Sequence[LedgerEntry]) -> dict[str, WorkItem]:
@@ -322,11 +314,3 @@ def _once(listed: Iterable[WorkItem], entries: Sequence[LedgerEntry]) -> dict[st
             if name not in kept:
                 del once[name]
     return once
-
-
-def _own(ledger: Iterable[LedgerEntry], host: Host) -> tuple[LedgerEntry, ...]:
-    return tuple(entry for entry in ledger if host.owns(entry.host))
-
-
-def _by_uri(entries: Iterable[LedgerEntry]) -> dict[str, LedgerEntry]:
-    return {entry.uri: entry for entry in sorted(entries, key=lambda entry: entry.as_of) if entry.uri is not None}

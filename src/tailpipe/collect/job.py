@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.collect import events
-from tailpipe.collect.packing import Recipe
 from tailpipe.frozen import frozen
 from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.task import Limits
@@ -25,8 +24,6 @@ if TYPE_CHECKING:  # most workspaces have no store
     from tailpipe.model.staged import Staged
     from tailpipe.stores.landing import Landing
 
-__all__ = ["Emit", "Job", "Pushes"]
-
 Emit = Callable[[events.Event], None]
 
 
@@ -34,20 +31,16 @@ class Pushes(Protocol):
     """Brings commits of a run to stores; all is called under the lock of the partition."""
 
     def after_commit(self, writer: Writer) -> None:
-        """Called after each commit; a failure of it must not show."""
-        ...
+        """Called after each commit; it must not raise."""
 
     def landing(self, partition: str) -> Landing | None:
         """How units land whose files tasks put into the store; None if tasks share a disk with this process."""
-        ...
 
     def after_landing(self, writer: Writer, landed: Committed, staged: Staged) -> None:
         """Called after each commit of a landing."""
-        ...
 
     def overtaken(self, writer: Writer, transaction: Transaction, staged: Staged) -> bool:
         """Whether a commit was refused because other hosts have taken its artifacts since they were listed."""
-        ...
 
 
 @frozen
@@ -89,7 +82,3 @@ class Job:
         """The span of time that the run is recorded with."""
         request = self.request
         return request.window or Window(request.now - LOOKBACK, request.now)
-
-    def recipe(self, types: Mapping[str, str]) -> Recipe:
-        """What the tasks of the partition have in common."""
-        return Recipe(self.partition, self.table, self.sources, dict(types), self.request.now, self.limits)

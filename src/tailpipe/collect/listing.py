@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -25,11 +25,8 @@ from tailpipe.model.table import PATH_COLUMNS, Table
 from tailpipe.model.window import Window
 from tailpipe.plugin.linear import Regex
 
-__all__ = ["Listing", "is_permission", "list_source", "released"]
-
-
 _NAMES = 5000
-"""So many names are looked at for dates."""
+"""How many names are searched for dates."""
 _COUNTED = 100
 """After so many artifacts their number is reported."""
 
@@ -59,11 +56,13 @@ def list_source(
     noticed: Callable[[Artifact], None] = lambda _: None,
     most: int | None = None,
 ) -> Listing:
-    """The artifacts of these days, and those without a date; `count` hears now and then how many were seen.
+    """The artifacts of these days, and those without a date; `most` limits how many are listed.
 
-    `noticed` is called with each of them as soon as it is listed. After `most` artifacts it stops.
+    `count` is called now and then with the number of artifacts so far, and `noticed` with each as it is listed.
     """
-    window = _window(days, today)
+    # The window spans the days; artifacts without a date are listed in any case.
+    start = datetime.combine(max(days.first or today, date(1970, 1, 1)), time(), UTC)
+    end = datetime.combine(min(days.last or today, today), time(), UTC) + timedelta(days=1)
     text = getattr(source, "file_layout", None) or table.layout(source)
     layout = compile_layout(text, getattr(source, "patterns", None)) if text else None
     if text and hasattr(source, "file_layout"):
@@ -75,7 +74,7 @@ def list_source(
     problems: list[str] = []
     seen, first, unmatched = 0, "", 0
     undated: list[str] = []
-    for artifact in islice(_artifacts(source, window), most):
+    for artifact in islice(_artifacts(source, Window(start, max(start, end))), most):
         seen += 1
         if seen % _COUNTED == 0:
             count(seen)
@@ -103,6 +102,8 @@ def list_source(
                     undated.append(dated.path)
         else:
             others.append(dated.day)
+    # A layout is proposed to a source that could have one, if most paths have a date.
+    found = date_layout(undated) if hasattr(source, "file_layout") else None
     return Listing(
         tuple(listed),
         UnmatchedFiles(source.name, seen, unmatched, text or "", first) if unmatched or not seen else None,
@@ -112,15 +113,9 @@ def list_source(
         ),
         UnlistedDays(source.name, len(others), min(others), max(others)) if others else None,
         tuple(problems),
-        _dated_names(source, undated),
+        DatedNames(source.name, len(undated), found[1], found[0]) if found else None,
         is_cut=seen == most,
     )
-
-
-def _dated_names(source: Source, paths: Sequence[str]) -> DatedNames | None:
-    """The layout to propose to a source that could have one, if most paths have a date."""
-    found = date_layout(paths) if hasattr(source, "file_layout") else None
-    return DatedNames(source.name, len(paths), found[1], found[0]) if found else None
 
 
 def is_permission(problem: str) -> bool:
@@ -151,13 +146,6 @@ def released(sources: Iterable[Source], warn: Callable[[str], None]) -> Iterator
                 source.release()
             except TailpipeError as error:
                 warn(error.with_hint)
-
-
-def _window(days: DaySet, today: date) -> Window:
-    """The span of the days; artifacts without a date are listed in any case."""
-    first, last = days.first or today, min(days.last or today, today)
-    start = datetime.combine(max(first, date(1970, 1, 1)), time(), UTC)
-    return Window(start, max(start, datetime.combine(last, time(), UTC) + timedelta(days=1)))
 
 
 def _dated(artifact: Artifact, layout: Regex) -> Artifact | None:

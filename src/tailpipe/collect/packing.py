@@ -5,31 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from itertools import chain, repeat
 
 from tailpipe.collect.item import WorkItem
+from tailpipe.collect.job import Job
 from tailpipe.collect.plan import UnitPlan
 from tailpipe.frozen import frozen
 from tailpipe.kernel.delivery import Place
-from tailpipe.kernel.packing import fill
-from tailpipe.kernel.task import Limits, Reading, Share, Staging, Task
+from tailpipe.kernel.task import Reading, Share, Staging, Task
+from tailpipe.model.packing import fill
 from tailpipe.model.partition import Partition
-from tailpipe.model.source import Source
 from tailpipe.model.table import Table
-
-__all__ = [
-    "Piece",
-    "Recipe",
-    "batches",
-    "estimated_bytes",
-    "fetched_bytes",
-    "pack",
-    "pieces_of",
-    "recipe_print",
-    "task_bytes",
-    "unit_bytes",
-]
 
 _MEGABYTE = 1024 * 1024
 TASK_BYTES = 160 * _MEGABYTE
@@ -47,33 +33,6 @@ _BATCH_UNITS = 128
 _UNKNOWN_BYTES = 1 * _MEGABYTE
 _RATIO = 8
 """About how much larger a compressed log is when it is read."""
-
-
-@frozen
-class Recipe:
-    """What the tasks of a partition have in common."""
-
-    partition: Partition
-    table: Table
-    sources: Mapping[str, Source]
-    types: Mapping[str, str]
-    now: datetime
-    limits: Limits
-
-    def template(self, source: Source) -> Task:
-        """A task of a source, without artifacts."""
-        format_ = source.format or self.table.format
-        assert format_ is not None  # noqa: S101 - the config was refused without one
-        return Task(
-            table=self.table,
-            format=format_,
-            shares=(),
-            ingested_at=self.now,
-            filter=self.partition.filter,
-            tp_index=self.partition.tp_index,
-            types=self.types,
-            limits=self.limits,
-        )
 
 
 @frozen
@@ -112,12 +71,12 @@ def fetched_bytes(one: WorkItem) -> int:
 
 
 def estimated_bytes(one: WorkItem) -> int:
-    """About how many bytes that is when it is unpacked."""
+    """About how many bytes of an artifact are read when it is unpacked."""
     return fetched_bytes(one) * (_RATIO if one.artifact.is_compressed else 1)
 
 
 def _weight(one: WorkItem) -> int:
-    """The same, and a guess where the source does not say."""
+    """About how many bytes an artifact has when it is unpacked; a guess if the source does not report its size."""
     return estimated_bytes(one) if one.artifact.size is not None else _UNKNOWN_BYTES
 
 
@@ -133,7 +92,8 @@ def task_bytes(total: int, cores: int) -> int:
 
 
 def pieces_of(
-    recipe: Recipe,
+    job: Job,
+    types: Mapping[str, str],
     unit: UnitPlan,
     directory: str,
     prefix: str,
@@ -142,13 +102,26 @@ def pieces_of(
 ) -> list[Piece]:
     """The shares of a unit, each of about that size; the artifacts of a source keep their order."""
     pieces: list[Piece] = []
-    for name, source in recipe.sources.items():
+    for name, source in job.sources.items():
         chosen = [one for one in unit.artifacts if one.source == name]
-        for number, items in enumerate(_divided(chosen, size)):
-            readings = tuple(_reading(one) for one in items)
+        total = sum(map(_weight, chosen))
+        part = total / max(1, round(total / size)) if total else 1
+        format_ = source.format or job.table.format
+        assert format_ is not None  # noqa: S101 - the config was refused without one
+        template = Task(
+            table=job.table,
+            format=format_,
+            shares=(),
+            ingested_at=job.request.now,
+            filter=job.partition.filter,
+            tp_index=job.partition.tp_index,
+            types=types,
+            limits=job.limits,
+        )
+        for number, items in enumerate(fill(chosen, _weight, part, fraction=0.5)):
             staging = Staging(directory, f"{prefix}-{name}-{number}", place=place)
-            share = Share(recipe.partition.address, source, readings, staging)
-            pieces.append(Piece(recipe.template(source), share, sum(map(_weight, items))))
+            share = Share(job.address, source, tuple(map(_reading, items)), staging)
+            pieces.append(Piece(template, share, sum(map(_weight, items))))
     return pieces
 
 
@@ -169,24 +142,14 @@ def pack(pieces: Sequence[Piece], size: int) -> list[list[int]]:
         numbers.append(number)
     for _, numbers in kinds:
         tasks += fill(numbers, lambda number: pieces[number].size, size, fraction=0.5)
-
-    firsts = _firsts(pieces)
-
-    def order(task: Sequence[int]) -> tuple[bool, int, int]:
-        size = sum(pieces[number].size for number in task)
-        return not pieces[task[0]].is_alone, firsts[task[0]], -size
-
-    return sorted(tasks, key=order)
-
-
-def _firsts(pieces: Sequence[Piece]) -> list[int]:
-    """For each piece, the number of the first piece of its unit: the pieces of a unit follow each other."""
-    directories = [piece.share.staging.directory if piece.share.staging else None for piece in pieces]
-    firsts: list[int] = []
-    for number, directory in enumerate(directories):
-        is_same = number > 0 and directory is not None and directory == directories[number - 1]
-        firsts.append(firsts[-1] if is_same else number)
-    return firsts
+    known: dict[str | int, int] = {}
+    # For each piece, the number of the first piece of its unit: each unit has a directory of its own.
+    firsts = [
+        known.setdefault(piece.share.staging.directory if piece.share.staging else number, number)
+        for number, piece in enumerate(pieces)
+    ]
+    sizes = {task[0]: sum(pieces[number].size for number in task) for task in tasks}
+    return sorted(tasks, key=lambda task: (not pieces[task[0]].is_alone, firsts[task[0]], -sizes[task[0]]))
 
 
 def batches(units: Sequence[UnitPlan], *, is_stepwise: bool) -> list[list[UnitPlan]]:
@@ -198,16 +161,8 @@ def batches(units: Sequence[UnitPlan], *, is_stepwise: bool) -> list[list[UnitPl
     return fill(units, unit_bytes, BATCH_BYTES, counts=counts)
 
 
-def _divided(items: Sequence[WorkItem], size: int) -> list[list[WorkItem]]:
-    """The items in order, in runs of about that size."""
-    total = sum(map(_weight, items))
-    share = total / max(1, round(total / size)) if total else 1
-    return fill(items, _weight, share, fraction=0.5)
-
-
 def _reading(item: WorkItem) -> Reading:
-    is_known = item.entry is not None and item.entry.identity == item.identity
-    known = item.entry if is_known else None
+    known = item.entry if item.entry is not None and item.entry.identity == item.identity else None
     return Reading(
         artifact=item.artifact,
         origin=item.origin,

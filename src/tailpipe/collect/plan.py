@@ -14,8 +14,6 @@ from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered
 
-__all__ = ["Plan", "Skip", "SourceState", "UnitPlan", "kind_of"]
-
 
 @frozen
 class SourceState:
@@ -55,12 +53,12 @@ class UnitPlan:
 
     def holding(self, dates: DaySet) -> UnitPlan:
         """The plan without rows of these dates, if it is a pack: they wait for an artifact that cannot be read."""
-        if self.unit.day is not None or not dates:
+        if self.unit.day is not None:
             return self
         artifacts = tuple(one for item in self.artifacts if (one := item.holding(dates)) is not None)
         if artifacts == self.artifacts:
             return self
-        drops = tuple(one.entry for one in artifacts if one.is_anew and one.entry is not None)
+        drops = tuple(one.entry for one in artifacts if one.is_reread and one.entry is not None)
         keeps = (*self.keeps, *(entry for entry in self.drops if entry not in drops))
         return replace(
             self,
@@ -132,8 +130,6 @@ class Plan:
 
     def uncovered(self, sources: Collection[str]) -> Plan:
         """The plan if these sources may have more than they have listed: it covers none of their days."""
-        if not sources:
-            return self
         return replace(
             self,
             units=tuple(

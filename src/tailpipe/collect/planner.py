@@ -1,39 +1,28 @@
-"""From a partition to its plan: list the sources, find out what became of each artifact, and plan the units."""
+"""From a partition to its plan: list the sources, decide how each artifact has changed, and plan the units."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import field, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tailpipe.catalog.read import PartitionState
 from tailpipe.collect import events
 from tailpipe.collect.events import DatedNames, UnavailableArtifacts, UnlistedDays, UnmatchedFiles
-from tailpipe.collect.identity import NOBODY, Prints, decide, needs
+from tailpipe.collect.identity import NOBODY, decide, needs
 from tailpipe.collect.item import WorkItem
 from tailpipe.collect.job import Job
-from tailpipe.collect.listing import is_permission, list_source
+from tailpipe.collect.listing import Listing, is_permission, list_source
 from tailpipe.collect.plan import Plan, SourceState
 from tailpipe.collect.planning import plan_units
 from tailpipe.collect.scope import check_clock, goes_on, listing
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.frozen import frozen
-from tailpipe.kernel.engine import Engine
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, dropped_days, first_day
 from tailpipe.model.host import Host, qualified
 from tailpipe.model.ledger import UNREADABLE, LedgerEntry, Span, Unit
-from tailpipe.model.meter import Meter
-from tailpipe.model.request import Collect
-from tailpipe.model.source import Source
-from tailpipe.model.table import Table
 from tailpipe.plugin.listing import ListingRun, within_listing_run
-
-__all__ = ["Planned", "check_problems", "plan_job", "plan_partition"]
-
-Counts = tuple[int, int, int]
-"""Artifacts, requests and folders."""
 
 
 @frozen
@@ -52,57 +41,37 @@ class Planned:
     """What could not be listed, by source."""
 
     def rest(self, failed: Collection[str], done: Collection[Unit]) -> Planned:
-        """The same without artifacts that have failed in this run, by URI, and without the units that are done."""
+        """The plan without artifacts that have failed in this run, by URI, and without the units that are done."""
         return replace(self, plan=self.plan.rest(failed, done))
 
 
 def plan_job(job: Job, state: PartitionState, prepare: Callable[[], None] = lambda: None) -> Planned:
-    """What a run of a partition has to do; nothing is changed. `prepare` is called once there seems to be work."""
+    """The plan of a run of a partition; nothing is changed. `prepare` is called as soon as there may be work."""
     job.emit(events.Started(job.address, "listing"))
-    others = {source.name for source in job.partition.sources} - job.sources.keys()
     with job.meter("plan"):
-        planned = plan_partition(
-            job.sources,
-            job.table,
-            state,
-            job.request,
-            job.engine,
-            others,
-            lambda count: job.emit(events.Listing(job.address, *count)),
-            prepare,
-            job.meter,
-            job.catalog.database.layout.listings,
-        )
+        planned = plan_partition(job, state, prepare, job.catalog.database.layout.listings)
     return planned if state.first_date is None else replace(planned, unlisted_days=())
 
 
-def check_problems(planned: Planned, *, is_strict: bool) -> None:
-    """Raise if a part of a source cannot be listed: any of its days might be incomplete."""
-    found = [problem for some in planned.problems.values() for problem in some]
-    if found and is_strict:
-        more = f" (and {len(found) - 1:,} more)" if len(found) > 1 else ""
-        way = "change its permissions, or " if is_permission(found[0]) else ""
-        raise TailpipeError(found[0] + more, hint=f"{way}collect the rest with --skip-bad-artifacts")
+def listing_error(problems: Mapping[str, Sequence[str]]) -> TailpipeError:
+    """The error if a part of a source cannot be listed: any of its days might be incomplete."""
+    found = [problem for some in problems.values() for problem in some]
+    more = f" (and {len(found) - 1:,} more)" if len(found) > 1 else ""
+    way = "change its permissions, or " if is_permission(found[0]) else ""
+    return TailpipeError(found[0] + more, hint=f"{way}collect the rest with --skip-bad-artifacts")
 
 
 def plan_partition(
-    sources: Mapping[str, Source],
-    table: Table,
-    state: PartitionState,
-    request: Collect,
-    engine: Engine,
-    others: Collection[str] = (),
-    count: Callable[[Counts], None] = lambda _: None,
-    prepare: Callable[[], None] = lambda: None,
-    meter: Meter | None = None,
-    notes: Path | None = None,
+    job: Job, state: PartitionState, prepare: Callable[[], None] = lambda: None, notes: Path | None = None
 ) -> Planned:
-    """What a run of these sources has to do; the partition's `others` take no part.
+    """The plan of a run; contents are read only where names and times do not suffice.
 
-    `count` is called with what was listed so far, and `prepare` with the first artifact that the ledger does not know.
-    Contents are read only where names and times do not tell. `notes` is where sources remember their listings.
+    `prepare` is called with the first artifact that the ledger does not know. `notes` is where sources remember their
+    listings.
     """
-    since = first_day(known for name, known in state.coverage.items() if name in {*sources, *others})
+    request, sources = job.request, job.sources
+    names = {source.name for source in job.partition.sources}
+    since = first_day(known for name, known in state.coverage.items() if name in names)
     states = [
         SourceState(
             name,
@@ -116,70 +85,67 @@ def plan_partition(
     ]
     check_clock(state.partition, states, request)
     listed: list[WorkItem] = []
-    unmatched: list[UnmatchedFiles] = []
-    unavailable: list[UnavailableArtifacts] = []
-    unlisted_days: list[UnlistedDays] = []
-    dated_names: list[DatedNames] = []
-    problems: dict[str, tuple[str, ...]] = {}
-    noticed = _noticing(state.ledger, prepare)
+    listings: dict[str, Listing] = {}
+    progress = _ListingProgress(job, prepare, {entry.uri: entry.size for entry in state.ledger})
     for name, days in listing(states, request, state.lost).items():
-        counting = _Counting(count, len(listed))
+        progress.before, progress.now = len(listed), (len(listed), 0, 0)
         state_of = next(one for one in states if one.name == name)
-        run = ListingRun(request.now, notes, goes_on(state_of, request, days), counting.requested)
-        with (meter or Meter())("list"), within_listing_run(run):
-            found = list_source(sources[name], table, days, today=request.today, count=counting.seen, noticed=noticed)
-        listed += found.listed
-        unmatched += [found.unmatched_files] if found.unmatched_files else []
-        unavailable += found.unavailable_artifacts
-        unlisted_days += [found.unlisted_days] if found.unlisted_days else []
-        dated_names += [found.dated_names] if found.dated_names else []
-        problems |= {name: found.problems} if found.problems else {}
-    _refuse_shared(listed)
-    ledger = _disowned(state.ledger, {*sources, *others}, state.host)
-    prints = _prints(sources, listed, ledger, engine, request.now, state.host)
-    items = decide(_with_problems(listed, prints), ledger, prints, now=request.now, host=state.host)
-    plan = plan_units(states, items, request, ledger=ledger, lost=state.lost).uncovered(problems)
-    lost = NO_DAYS if request.window or others else _lost(state, plan)
+        run = ListingRun(request.now, notes, goes_on(state_of, request, days), progress.requested)
+        with job.meter("list"), within_listing_run(run):
+            listings[name] = list_source(
+                sources[name], job.table, days, today=request.today, count=progress.seen, noticed=progress.noticed
+            )
+        listed += listings[name].listed
+    if len(sources) > 1:
+        _refuse_shared(listed)
+    ledger = _disowned(state.ledger, names, state.host)
+    items = _decided(job, listed, ledger, state.host)
+    problems = {name: one.problems for name, one in listings.items() if one.problems}
+    plan = plan_units(states, items, request, ledger=ledger, lost=state.lost)
+    plan = plan.uncovered(problems) if problems else plan
+    lost = _lost(state, plan) if state.lost and not request.window and names == sources.keys() else NO_DAYS
+    found = listings.values()
     return Planned(
         plan,
         len(listed),
-        tuple(unmatched),
-        tuple(unavailable),
-        tuple(unlisted_days),
-        tuple(dated_names),
+        tuple(one.unmatched_files for one in found if one.unmatched_files),
+        tuple(artifacts for one in found for artifacts in one.unavailable_artifacts),
+        tuple(one.unlisted_days for one in found if one.unlisted_days),
+        tuple(one.dated_names for one in found if one.dated_names),
         lost,
         problems,
     )
 
 
-class _Counting:
-    """Counts artifacts on from those of the sources before, and the requests and folders of one source."""
+@dataclass
+class _ListingProgress:
+    """Counts the artifacts of all sources, and the requests and folders of the current one.
 
-    def __init__(self, count: Callable[[Counts], None], before: int) -> None:
-        self._count = count
-        self._before = before
-        self._now: Counts = (before, 0, 0)
+    `prepare` is called with the first artifact that is new, or has grown.
+    """
+
+    job: Job
+    prepare: Callable[[], None]
+    known: Mapping[str | None, int | None]
+    """The sizes of the artifacts in the ledger, by URI."""
+    before: int = 0
+    """How many artifacts the sources before this one have listed."""
+    now: tuple[int, int, int] = (0, 0, 0)
+    """Artifacts, requests and folders."""
+    is_prepared: bool = False
 
     def seen(self, artifacts: int) -> None:
-        self._now = (self._before + artifacts, *self._now[1:])
-        self._count(self._now)
+        self.now = (self.before + artifacts, *self.now[1:])
+        self.job.emit(events.Listing(self.job.address, *self.now))
 
     def requested(self, requests: int, folders: int) -> None:
-        self._now = (self._now[0], requests, folders)
-        self._count(self._now)
+        self.now = (self.now[0], requests, folders)
+        self.job.emit(events.Listing(self.job.address, *self.now))
 
-
-def _noticing(ledger: Iterable[LedgerEntry], prepare: Callable[[], None]) -> Callable[[Artifact], None]:
-    """Calls `prepare` with the first artifact that is new, or has grown."""
-    known = {entry.uri: entry.size for entry in ledger}
-    found: list[str] = []
-
-    def noticed(artifact: Artifact) -> None:
-        if not found and known.get(artifact.uri, -1) != artifact.size:
-            found.append(artifact.uri)
-            prepare()
-
-    return noticed
+    def noticed(self, artifact: Artifact) -> None:
+        if not self.is_prepared and self.known.get(artifact.uri, -1) != artifact.size:
+            self.is_prepared = True
+            self.prepare()
 
 
 def _lost(state: PartitionState, plan: Plan) -> DaySet:
@@ -190,7 +156,7 @@ def _lost(state: PartitionState, plan: Plan) -> DaySet:
 
 
 def _disowned(ledger: Iterable[LedgerEntry], names: Collection[str], host: Host) -> tuple[LedgerEntry, ...]:
-    """The ledger; what is from a source that the config no longer names is nobody's, and anyone's to go on with.
+    """The ledger, in which any source may continue the entries of sources that the config no longer has.
 
     A source of another host is another source, whatever its name is.
     """
@@ -204,7 +170,7 @@ def _disowned(ledger: Iterable[LedgerEntry], names: Collection[str], host: Host)
 
 
 def _refuse_shared(listed: Iterable[WorkItem]) -> None:
-    """A range belongs to one source: the events that a second one would give of it could not be told apart."""
+    """Refuse a range of two sources: the events of the second one could not be distinguished from the first's."""
     owners: dict[str, str] = {}
     for one in listed:
         owner = owners.setdefault(one.artifact.uri, one.source) if one.artifact.kind == "range" else one.source
@@ -215,27 +181,15 @@ def _refuse_shared(listed: Iterable[WorkItem]) -> None:
             )
 
 
-def _with_problems(listed: Iterable[WorkItem], prints: Prints) -> list[WorkItem]:
-    """What was listed, with the problems that were met when it was looked into."""
-    found = {uri: problem for (uri, span), problem in prints.items() if span == UNREADABLE and problem}
-    return [
-        replace(one, artifact=replace(one.artifact, problem=found[one.artifact.uri]))
-        if one.artifact.uri in found
-        else one
-        for one in listed
-    ]
-
-
-def _prints(
-    sources: Mapping[str, Source],
-    listed: list[WorkItem],
-    ledger: Sequence[LedgerEntry],
-    engine: Engine,
-    now: datetime,
-    host: Host,
-) -> Prints:
+def _decided(job: Job, listed: list[WorkItem], ledger: Sequence[LedgerEntry], host: Host) -> tuple[WorkItem, ...]:
+    """The listed artifacts with their fates; their contents are read if names and times do not suffice."""
     artifacts = {(one.source, one.artifact.uri): one.artifact for one in listed}
     prints: dict[tuple[str, Span], str | None] = {}
-    while requests := needs(listed, ledger, prints, now=now, host=host):
-        prints |= engine.prints([(sources[one.source], artifacts[one.source, one.uri], one.spans) for one in requests])
-    return prints
+    while requests := needs(listed, ledger, prints, now=job.request.now, host=host):
+        tasks = [(job.sources[one.source], artifacts[one.source, one.uri], one.spans) for one in requests]
+        prints |= job.engine.prints(tasks)
+    unreadable = {uri: problem for (uri, span), problem in prints.items() if span == UNREADABLE and problem}
+    for place, one in enumerate(listed):
+        if problem := unreadable.get(one.artifact.uri):
+            listed[place] = replace(one, artifact=replace(one.artifact, problem=problem))
+    return decide(listed, ledger, prints, now=job.request.now, host=host)

@@ -1,14 +1,14 @@
 """Planning: which units a run must do and in which order, and what it leaves alone and why.
 
-`scope.listing` says which days each source has to list, lets `identity` decide what became of the
-listed artifacts, and then gets its plan from `plan_units`. Nothing here reads a clock, a disk or a catalog.
+The planner lists the days of `scope.listing`, lets `identity` decide how the listed artifacts have changed, and then
+gets its plan from `plan_units`. Nothing here reads a clock, a disk or a catalog.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import count
@@ -17,34 +17,28 @@ from typing import get_args
 from tailpipe.collect.identity import NOBODY
 from tailpipe.collect.item import Cause, WorkItem
 from tailpipe.collect.plan import Plan, Skip, SourceState, UnitPlan, kind_of
-from tailpipe.collect.remains import gone, left, rewritten_days, stays
+from tailpipe.collect.remains import remaining
 from tailpipe.collect.scope import Scope, listing, moved_frontiers, scope_of
 from tailpipe.frozen import frozen
-from tailpipe.kernel.packing import fill
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
+from tailpipe.model.packing import fill
 from tailpipe.model.request import Collect
 from tailpipe.model.staged import Covered
-
-__all__ = ["COMPLETE", "UNFINISHED", "WRITTEN", "plan_units"]
 
 PACK_BYTES = 1_000_000_000
 """About how much of undated artifacts makes a unit."""
 
 UNFINISHED = "ends in an unfinished line"
-"""Why an artifact is skipped that has more than was taken of it: somebody may be writing that line."""
+"""Why an artifact is skipped that has more than was taken of it: that line may still be written."""
 
 WRITTEN = "is still being written"
-"""Why a copy is skipped beside the log that it is made of: it cannot be read to its end, or the log is not cut yet."""
+"""Why the copy of a listed log is skipped: it cannot be read to its end, or the log is not cut yet."""
 
 COMPLETE = "complete when last requested: use --overwrite"
 """Why a range or a run is not requested again: its day was over by then, and late events had come."""
 
-_NOT_READ = {
-    "repeated": "listed twice",
-    "copied": "a compressed copy of a listed file",
-    "unfinished": WRITTEN,
-}
+_NOT_READ = {"repeated": "listed twice", "copied": "a compressed copy of a listed file", "unfinished": WRITTEN}
 
 _CAUSES: tuple[Cause, ...] = get_args(Cause)
 
@@ -57,37 +51,28 @@ def plan_units(
     ledger: Sequence[LedgerEntry] = (),
     lost: Mapping[Unit, DaySet] | None = None,
 ) -> Plan:
-    """What a run has to do about the artifacts that were listed and decided upon.
+    """The plan of a run for the artifacts that were listed and decided upon.
 
-    Each artifact is planned once or skipped with a reason. Carrying out the plan and planning again, at
-    the same `now`, gives an empty plan, unless everything is to be overwritten. After an interruption
-    a plan without a window contains what is left of this one. Where a unit wants all its sources, none is
-    waited for of which the ledger says that it is NOBODY.
+    Each artifact is planned once or skipped with a reason. Executing the plan and planning again, at the same `now`,
+    gives an empty plan, unless everything is to be overwritten. After an interruption a plan without a window contains
+    the rest of this one. A unit that needs all its sources does not wait for NOBODY.
     """
     lost = lost or {}
     entries = _by_unit(ledger, items)
     scopes = {source.name: scope_of(source, request) for source in sources}
     requested = {name: days & scopes[name].wanted for name, days in listing(sources, request, lost).items()}
-    redone = _redone(scopes, request, entries, lost)
+    redone = _redone(scopes, request, entries, lost) if lost or request.overwrite else {}
     groups, unpacked, skipped, noted = _sort_out(items, scopes, request, redone)
     groups |= _packs(unpacked, entries)
-    groups = {
-        unit: [_cut(one, unit, lost.get(unit, NO_DAYS), scopes) for one in group] for unit, group in groups.items()
-    }
-    builder = _Builder(sources, request, requested, entries, lost)
-    units = tuple(builder.build(unit, groups[unit]) for unit in _order(groups, sources, request))
+    groups |= {unit: _cut(groups[unit], unit, lost[unit], scopes) for unit in redone if unit in groups and unit in lost}
+    pivot = _pivot(sources, request)
+    builder = _Builder(sources, request, requested, entries, lost, pivot)
+    units = tuple(builder.build(unit, groups[unit]) for unit in _order(groups, pivot))
     planned = DaySet.of(unit.unit.day for unit in units if unit.unit.day)
-    found = {item.entry.identity for item in items if item.entry is not None}
-    rewritten = rewritten_days(units, found, entries)
     moved = moved_frontiers(sources, request)
     return Plan(
         units,
-        (
-            *skipped,
-            *left(units, found, scopes, lost, rewritten),
-            *gone(units, items, found, scopes, redone, entries),
-            *stays(units, lost, rewritten),
-        ),
+        (*skipped, *remaining(units, items, scopes, redone, entries, lost)),
         {name: days for name, scope in scopes.items() if (days := scope.unrequested | (planned & requested[name]))},
         (*noted, *_corrected(units, ledger, scopes, moved, request)),
         tuple(_closing(sources, request, requested, planned)),
@@ -111,10 +96,10 @@ def _redone(
     entries: Mapping[Unit, Sequence[LedgerEntry]],
     lost: Mapping[Unit, DaySet],
 ) -> dict[Unit, Cause]:
-    """The units that are collected again whole.
+    """The units that are collected again from the beginning, and why.
 
-    A date that was dropped is made good only once somebody has requested it; then it is no longer
-    dropped, so that a plain run completes what an interrupted one has begun.
+    A date that was dropped is restored only once it was requested; then it is no longer dropped, so that a plain run
+    completes what an interrupted one has begun.
     """
     redone: dict[Unit, Cause] = {}
     for unit, dates in lost.items():
@@ -137,12 +122,14 @@ def _redone(
 def _sort_out(
     items: Iterable[WorkItem], scopes: Mapping[str, Scope], request: Collect, redone: Mapping[Unit, Cause]
 ) -> tuple[dict[Unit, list[WorkItem]], list[WorkItem], list[Skip], list[LedgerEntry]]:
-    """What to take by units, what to take in new packs, what to skip, and of that what to note down."""
+    """The artifacts to take by units, those for new packs, those to skip, and the entries to update."""
     groups: dict[Unit, list[WorkItem]] = defaultdict(list)
     unpacked: list[WorkItem] = []
     skipped, noted = [], []
     for item in items:
-        unit = _unit(item)
+        # One without a date is not in a pack yet.
+        unit = None if item.artifact.day is None else Unit(day=item.artifact.day)
+        unit = item.entry.unit if item.entry is not None else unit
         taken = _take(item, unit, scopes[item.source], request, redone)
         if isinstance(taken, WorkItem):
             (unpacked if unit is None else groups[unit]).append(taken)
@@ -153,20 +140,16 @@ def _sort_out(
     return groups, unpacked, skipped, noted
 
 
-def _cut(one: WorkItem, unit: Unit, lost: DaySet, scopes: Mapping[str, Scope]) -> WorkItem:
-    """An artifact of a Day that is done again, without those of its lost dates that nobody requests: they would be
-    there in part, because other Days have rows of them too."""
-    unrequested = lost - scopes[one.source].restorable(unit, lost)
-    if one.cause not in ("lost dates", "overwritten") or one.dates is not None or not unrequested:
-        return one
-    return replace(one, dates=EVERY_DAY - unrequested)
+def _cut(group: Iterable[WorkItem], unit: Unit, lost: DaySet, scopes: Mapping[str, Scope]) -> list[WorkItem]:
+    """The artifacts of a unit that is done again, without those of its lost dates that are not requested.
 
-
-def _unit(item: WorkItem) -> Unit | None:
-    """The unit that an artifact belongs to; None if it has no date and is not in a pack yet."""
-    if item.entry is not None:
-        return item.entry.unit
-    return None if item.artifact.day is None else Unit(day=item.artifact.day)
+    These would be restored in part, because other Days have rows of them too.
+    """
+    cut = []
+    for one in group:
+        unrequested = lost - scopes[one.source].restorable(unit, lost)
+        cut.append(replace(one, dates=EVERY_DAY - unrequested) if unrequested and one.dates is None else one)
+    return cut
 
 
 def _take(
@@ -178,26 +161,26 @@ def _take(
     if item.fate in _NOT_READ:
         return _NOT_READ[item.fate]
     if unit is not None and unit in redone:
-        return item.anew(redone[unit], scope.anew(entry, dates))
+        return item.reread(redone[unit], scope.reread(entry, dates))
     if day is not None and day not in scope.wanted:
         return scope.why_not(day, request)
     if item.fate == "replaced":
-        return item.anew("replaced", scope.anew(entry, dates))
+        return item.reread("replaced", scope.reread(entry, dates))
     if entry is not None and day is None and entry.left_out & scope.dates:
-        return item.anew("other dates", scope.anew(entry, dates))
+        return item.reread("other dates", scope.reread(entry, dates))
     if not item.has_news:
         return UNFINISHED if entry is not None and entry.unread_bytes else "unchanged"
     if entry is None:
-        return item.resumed("new", dates)
+        return replace(item, cause="new", dates=dates)
     if item.fate == "requested_again":
         if _is_settled(item, entry, scope.source):
             return COMPLETE
         if item.artifact.kind == "run":
-            return item.anew("requested again", scope.anew(entry, dates))
-        return item.resumed("requested again", dates)
+            return item.reread("requested again", scope.reread(entry, dates))
+        return replace(item, cause="requested again", dates=dates)
     if day is None and request.window is not None and request.window.widened().end <= entry.as_of:
         return "has grown since the window"
-    return item.resumed("grown", dates)
+    return replace(item, cause="grown", dates=dates)
 
 
 def _is_settled(item: WorkItem, entry: LedgerEntry, source: SourceState) -> bool:
@@ -209,19 +192,17 @@ def _is_settled(item: WorkItem, entry: LedgerEntry, source: SourceState) -> bool
 
 
 def _packs(items: Iterable[WorkItem], known: Container[Unit]) -> dict[Unit, list[WorkItem]]:
-    """Units of undated artifacts, the newest first; each is named after its first artifact, and is none of the known.
+    """New units of undated artifacts, the newest first, each named after its first artifact.
 
-    A known one may have that name: it was committed without this artifact, which could not be read then.
+    A known unit may have that name: it was committed without this artifact, which could not be read then.
     """
-    packs = fill(sorted(items, key=_newest_first), lambda one: one.artifact.size or 0, PACK_BYTES)
-    return {next(name for name in _names(pack[0]) if name not in known): pack for pack in packs}
-
-
-def _names(first: WorkItem) -> Iterator[Unit]:
-    name = f"{first.origin}\0{first.generation}"
-    for number in count():
-        salted = f"{name}\0{number}" if number else name
-        yield Unit(pack=hashlib.blake2b(salted.encode(), digest_size=8).hexdigest())
+    packs = {}
+    for pack in fill(sorted(items, key=_newest_first), lambda one: one.artifact.size or 0, PACK_BYTES):
+        name = f"{pack[0].origin}\0{pack[0].generation}"
+        salted = (f"{name}\0{number}" if number else name for number in count())
+        units = (Unit(pack=hashlib.blake2b(one.encode(), digest_size=8).hexdigest()) for one in salted)
+        packs[next(unit for unit in units if unit not in known)] = pack
+    return packs
 
 
 def _newest_first(one: WorkItem) -> tuple[float, str]:
@@ -229,9 +210,8 @@ def _newest_first(one: WorkItem) -> tuple[float, str]:
     return -modified.timestamp() if modified else float("inf"), one.artifact.uri
 
 
-def _order(groups: Mapping[Unit, Sequence[WorkItem]], sources: Iterable[SourceState], request: Collect) -> list[Unit]:
+def _order(groups: Mapping[Unit, Sequence[WorkItem]], pivot: date) -> list[Unit]:
     """Days from the newest known one forward, then the older ones backward, then the packs."""
-    pivot = _pivot(sources, request)
     days = sorted(unit.day for unit in groups if unit.day)
     forward = [Unit(day=day) for day in days if day >= pivot]
     backward = [Unit(day=day) for day in reversed(days) if day < pivot]
@@ -260,9 +240,10 @@ class _Builder:
     requested: Mapping[str, DaySet]
     entries: Mapping[Unit, Sequence[LedgerEntry]]
     lost: Mapping[Unit, DaySet]
+    pivot: date
 
     def build(self, unit: Unit, artifacts: Sequence[WorkItem]) -> UnitPlan:
-        drops = tuple(one.entry for one in artifacts if one.is_anew and one.entry)
+        drops = tuple(one.entry for one in artifacts if one.is_reread and one.entry)
         gone = {entry.identity for entry in drops}
         keeps = tuple(entry for entry in self.entries.get(unit, ()) if entry.identity not in gone)
         covers = tuple(
@@ -278,7 +259,7 @@ class _Builder:
             drops,
             keeps if drops else (),
             covers,
-            self._restores(unit, artifacts, keeps),
+            self._restores(unit, artifacts, keeps) if unit in self.lost else NO_DAYS,
         )
 
     def _reason(self, unit: Unit, artifacts: Iterable[WorkItem]) -> str:
@@ -288,15 +269,14 @@ class _Builder:
         names = {one.source for one in artifacts if one.cause == "new"}
         if all(unit.day in one.coverage.covered for one in self.sources if one.name in names):
             return "late artifacts" if unit.day < self.request.today else "new artifacts"
-        pivot = _pivot(self.sources, self.request)
-        return "missing day" if unit.day < pivot != date.max else "new day"
+        return "missing day" if unit.day < self.pivot != date.max else "new day"
 
     def _restores(self, unit: Unit, artifacts: Sequence[WorkItem], keeps: Iterable[LedgerEntry]) -> DaySet:
         is_redone = any(one.cause in ("lost dates", "overwritten") for one in artifacts)
         taking_part = {NOBODY, *(source.name for source in self.sources)}
         if not is_redone or {entry.source for entry in keeps} - taking_part:
             return NO_DAYS
-        dates = self.lost.get(unit, NO_DAYS)
+        dates = self.lost[unit]
         for one in artifacts:
             dates = dates if one.dates is None else dates & one.dates
         return dates
@@ -309,9 +289,9 @@ def _corrected(
     moved: Mapping[str, date],
     request: Collect,
 ) -> list[LedgerEntry]:
-    """The ranges and runs that were taken while the clock was ahead, with the latest time at which that can have been.
+    """The ranges and runs that were taken while the clock was ahead, corrected to the time of this run.
 
-    As they stand they would count as complete once the clock has got there.
+    Otherwise they would count as complete once the clock has got to that time.
     """
     planned = {one.entry.identity for unit in units for one in unit.artifacts if one.entry}
     return [
@@ -325,7 +305,7 @@ def _corrected(
 def _closing(
     sources: Iterable[SourceState], request: Collect, requested: Mapping[str, DaySet], planned: DaySet
 ) -> list[Covered]:
-    """The days that are covered by nothing but the listing, for each source."""
+    """The days of each source that the listing alone covers."""
     closing = []
     for source in sources:
         settled = DaySet.span(date.min, request.today - timedelta(days=source.overlap_days + 1))

@@ -1,4 +1,4 @@
-"""The run of a partition: lock it, plan, execute the plan, and summarise what came of it."""
+"""The run of a partition: lock it, plan, execute the plan, and summarise the result."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ from tailpipe.collect.execute import Executed, Steps, execute
 from tailpipe.collect.identity import is_same
 from tailpipe.collect.job import Job
 from tailpipe.collect.packing import estimated_bytes, fetched_bytes, recipe_print
-from tailpipe.collect.planner import Planned, check_problems, plan_job
+from tailpipe.collect.planner import Planned, listing_error, plan_job
 from tailpipe.collect.summary import facts_of, summarise, summarise_failure
 from tailpipe.collect.types import check_columns
 from tailpipe.errors import StorageError, TailpipeError
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import dropped_days
 from tailpipe.model.source import Source
-
-__all__ = ["run_partition"]
 
 _SHARE = 0.1
 """Parquet takes a tenth of the logs, or less."""
@@ -31,11 +29,6 @@ _SHARE = 0.1
 def run_partition(job: Job) -> Steps[events.Summary]:
     """Collect one partition. Units that fail are rolled back and reported; the others are committed."""
     begun = time.monotonic()
-    summary = yield from _run(job, begun)
-    return replace(summary, seconds=time.monotonic() - begun)
-
-
-def _run(job: Job, begun: float) -> Steps[events.Summary]:
     done: Executed | None = None
     run_id: int | None = None
 
@@ -49,16 +42,18 @@ def _run(job: Job, begun: float) -> Steps[events.Summary]:
             check_columns(job.table, state)
             recipe = recipe_print(job.partition, job.table)
             planned = _plan(job, writer, state, free)
-            if _is_idle(job, planned) and writer.fold_idle(job.request.command):
+            # A cycle that has found nothing to do is one more idle check of the last run in the history.
+            is_idle = job.request.is_cycle and planned.plan.is_empty and not planned.problems
+            if is_idle and writer.fold_idle(job.request.command):
                 idle = summarise(job, planned, Executed(planned), state.coverage, _stale_since(job, state, recipe))
                 _acknowledge(job, is_whole=idle.is_done)
-                return idle
+                return replace(idle, seconds=time.monotonic() - begun)
             done = yield from execute(job, writer, planned, state)
             run_id = writer.run_id
             if done.error is not None:
                 raise done.error
             coverage = writer.finish(
-                done.outcome,
+                "failed" if done.failed or done.bad or done.changed else "done",
                 done.planned.plan.noted,
                 None if planned.plan.is_empty else done.closing,
                 recipe if done.committed else None,
@@ -67,11 +62,11 @@ def _run(job: Job, begun: float) -> Steps[events.Summary]:
     except StorageError:
         raise  # a full disk is full for the others too
     except TailpipeError as error:
-        return replace(summarise_failure(job, error, done), run=run_id)
+        return replace(summarise_failure(job, error, done), run=run_id, seconds=time.monotonic() - begun)
     stale_since = _stale_since(job, state, recipe, is_new=bool(done.committed))
     summary = summarise(job, planned, done, coverage, stale_since)
     _acknowledge(job, is_whole=summary.is_done)
-    return replace(summary, run=run_id)
+    return replace(summary, run=run_id, seconds=time.monotonic() - begun)
 
 
 def _stale_since(job: Job, state: PartitionState, recipe: str, *, is_new: bool = False) -> date | None:
@@ -92,7 +87,7 @@ def _stale_since(job: Job, state: PartitionState, recipe: str, *, is_new: bool =
 
 
 def _acknowledge(job: Job, *, is_whole: bool) -> None:
-    """Tell sources what is committed; what they make of it has no effect on the rows."""
+    """Report the committed artifacts to the sources; what they do then has no effect on the rows."""
     sources = [one for one in job.sources.values() if type(one).acknowledge is not Source.acknowledge]
     if not sources:
         return
@@ -109,16 +104,12 @@ def _acknowledge(job: Job, *, is_whole: bool) -> None:
             job.emit(events.Warned(job.address, error.with_hint))
 
 
-def _is_idle(job: Job, planned: Planned) -> bool:
-    """Whether a cycle has found nothing to do: then the history has one more idle check of the last run."""
-    return job.request.is_cycle and planned.plan.is_empty and not planned.problems
-
-
 def _plan(job: Job, writer: Writer, state: PartitionState, free: int) -> Planned:
     """Plan the run and report what it has to do; a run that cannot be planned is recorded as failed."""
     try:
         planned = plan_job(job, state, job.engine.prepare)
-        check_problems(planned, is_strict=not job.request.skip_bad_artifacts)
+        if planned.problems and not job.request.skip_bad_artifacts:
+            raise listing_error(planned.problems)
     except Exception:
         writer.begin_run(job.window, {}, job.request.command)
         raise

@@ -1,7 +1,7 @@
-"""Scope: which days a run may take of each source, which of them it lists, and where its frontier lies then.
+"""Scope: which days a run may take of each source, which of them it lists, and how it moves the frontier.
 
-A run without a window goes on from the frontier and finishes what was requested and is not here. Nothing here
-reads a clock, a disk or a catalog.
+A run without a window continues from the frontier and finishes what was requested and is missing. Nothing here reads a
+clock, a disk or a catalog.
 """
 
 from __future__ import annotations
@@ -22,28 +22,16 @@ from tailpipe.model.window import LOOKBACK
 if TYPE_CHECKING:
     from tailpipe.catalog.overview import Overview
 
-__all__ = [
-    "Scope",
-    "check_clock",
-    "goes_on",
-    "listing",
-    "missing_days",
-    "moved_frontiers",
-    "not_requested",
-    "open_days",
-    "scope_of",
-]
-
 CLOCK_DAYS = 2
-"""A clock that was ahead by so many days and is right again is no reason to stop."""
+"""A clock that was ahead by up to this, and is right again, is no reason to stop."""
 
 
 @frozen
 class Scope:
     """What of a source may be taken: the days of dated artifacts, and the dates of rows.
 
-    `recalled` are the dates that a Day of `wanted` gets back if it lost them; its rows may have dates that
-    nobody requested, because a dated artifact is taken whole.
+    `recalled` are the dates that a Day of `wanted` restores if it lost them; its rows may have dates that were never
+    requested, because a dated artifact is taken whole.
     """
 
     source: SourceState
@@ -53,12 +41,12 @@ class Scope:
 
     @property
     def unrequested(self) -> DaySet:
-        """The days that nobody has requested before, or that were dropped since."""
+        """The days that were never requested before, or that were dropped since."""
         coverage = self.source.coverage
         return (self.wanted - coverage.covered - coverage.missing) | (self.dates & coverage.dropped)
 
-    def anew(self, entry: LedgerEntry | None, dates: DaySet | None) -> DaySet | None:
-        """The dates to which an artifact is cut that is taken again whole: what it had comes again."""
+    def reread(self, entry: LedgerEntry | None, dates: DaySet | None) -> DaySet | None:
+        """The dates to which an artifact is cut that is read again from its beginning: with those that it had."""
         if entry is None or dates is None:
             return dates
         return dates | (entry.taken - self.source.coverage.dropped)
@@ -146,10 +134,10 @@ def moved_frontiers(sources: Iterable[SourceState], request: Collect) -> dict[st
 
 
 def check_clock(partition: str, sources: Iterable[SourceState], request: Collect) -> None:
-    """Refuse to go on from days that lie far in the future: the clock was wrong then, or it is now.
+    """Refuse to continue from days in the far future: the clock was wrong then, or it is now.
 
-    A clock that stands in the past would take the frontier back with it, and the run after its correction would
-    fetch all days since. Whoever names a day with --from says that the clock is right.
+    A clock in the past would move the frontier back, and the run after its correction would fetch all days since.
+    A day with --from means that the clock is right.
     """
     if request.window is not None:
         return
@@ -172,7 +160,8 @@ def open_days(coverage: Mapping[str, Coverage], partition: Partition | None, now
     if partition is None:
         return NO_DAYS
     known = [coverage.get(source.name, Coverage()) for source in partition.sources]
-    return DaySet.union(one.gaps(_day(now)) for one in known) & _kept(partition, now)
+    kept = DaySet.span(partition.oldest(now) or date.min, date.max)
+    return DaySet.union(one.gaps(now.astimezone(UTC).date()) for one in known) & kept
 
 
 def missing_days(one: Overview, partition: Partition | None, now: datetime) -> DaySet:
@@ -181,19 +170,16 @@ def missing_days(one: Overview, partition: Partition | None, now: datetime) -> D
 
 
 def not_requested(coverage: Mapping[str, Coverage], partition: Partition | None, now: datetime) -> DaySet:
-    """The days since the oldest one of a partition that nobody has requested of one of its sources."""
+    """The days since the oldest one of a partition that were never requested of one of its sources."""
     if partition is None:
         return NO_DAYS
     known = [coverage.get(source.name, Coverage()) for source in partition.sources]
     since = first_day(known)
     if since is None:
         return NO_DAYS
-    found = DaySet.union(one.not_requested(since, _day(now)) for one in known)
-    return (found & _kept(partition, now)) - dropped_days(known)
-
-
-def _kept(partition: Partition, now: datetime) -> DaySet:
-    return DaySet.span(partition.oldest(now) or date.min, date.max)
+    found = DaySet.union(one.not_requested(since, now.astimezone(UTC).date()) for one in known)
+    kept = DaySet.span(partition.oldest(now) or date.min, date.max)
+    return (found & kept) - dropped_days(known)
 
 
 def _start(source: SourceState, request: Collect) -> date:
@@ -203,8 +189,4 @@ def _start(source: SourceState, request: Collect) -> date:
 
 
 def _lookback(request: Collect) -> date:
-    return _day(request.now - LOOKBACK)
-
-
-def _day(moment: datetime) -> date:
-    return moment.astimezone(UTC).date()
+    return (request.now - LOOKBACK).astimezone(UTC).date()

@@ -1,4 +1,4 @@
-"""Summarise a run: what became of a partition, in one value."""
+"""Summarise the run of a partition in one value."""
 
 from __future__ import annotations
 
@@ -17,16 +17,14 @@ from tailpipe.collect.scope import not_requested, open_days
 from tailpipe.collect.types import unfilled_columns
 from tailpipe.collect.unit import SAMPLES
 from tailpipe.errors import TailpipeError
-from tailpipe.kernel.assumed_years import merge_years
 from tailpipe.model.artifact import Accounts
+from tailpipe.model.assumed_years import merge_years
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.option import secrets_in
 from tailpipe.model.redaction import Redactor
 
-__all__ = ["facts_of", "summarise", "summarise_failure"]
-
 _REASONS = 3
-"""So many reasons stand in the history of runs."""
+"""How many reasons the history of runs has at most."""
 
 
 def facts_of(job: Job, done: Executed | None, seconds: float, error: BaseException | None = None) -> RunFacts:
@@ -57,11 +55,16 @@ def _bytes(done: Executed | None) -> int:
 def summarise(
     job: Job, planned: Planned, done: Executed, coverage: Mapping[str, Coverage], stale_since: date | None
 ) -> events.Summary:
-    """What became of a partition: `planned` is its first plan, and `coverage` what is known of its days now."""
+    """The summary of a partition's run: `planned` is its first plan, and `coverage` what is known of its days now."""
     skipped, now = planned.plan.reasons, job.request.now
     filled = frozenset[str]().union(*(one.filled for one in done.units))
     is_empty = not any(one.accounts.kept for one in done.committed)
     samples = [sample for one in done.units for sample in one.samples]
+    nulls, noticed = Counter[str](), Counter[str]()
+    for unit in done.units:
+        nulls.update(unit.nulls)
+        noticed.update(unit.noticed)
+    complete = [one.day for one in planned.plan.skipped if one.reason == COMPLETE and one.day]
     return events.Summary(
         partition=job.address,
         committed=done.committed,
@@ -74,13 +77,13 @@ def summarise(
         unlisted_days=planned.unlisted_days if is_empty else (),
         dated_names=planned.dated_names,
         listed=planned.listed,
-        type_errors=_sums([one.nulls for one in done.units]),
-        warnings=_sums([one.noticed for one in done.units]),
+        type_errors=dict(nulls),
+        warnings=dict(noticed),
         empty_columns=unfilled_columns(job.sources.values(), job.table, filled),
         assumed_years=merge_years(years for one in done.units if one.is_committed for years in one.years),
         is_stale=stale_since is not None and not done.committed,
         stale_since=stale_since,
-        complete_days=_complete(job, planned),
+        complete_days=DaySet.of(complete) if job.request.window else NO_DAYS,
         rejected_samples=tuple(samples[:SAMPLES]),
         incomplete_artifacts=sum(one.unfinished for one in done.units) + skipped.get(UNFINISHED, 0),
         waiting=NO_DAYS if job.request.skip_bad_artifacts else done.damaged,
@@ -90,13 +93,6 @@ def summarise(
         bytes=_bytes(done),
         profile=dict(job.meter.spent),
     )
-
-
-def _complete(job: Job, planned: Planned) -> DaySet:
-    """The complete days of the requested window, which were not requested again."""
-    if job.request.window is None:
-        return NO_DAYS
-    return DaySet.of(one.day for one in planned.plan.skipped if one.reason == COMPLETE and one.day)
 
 
 def _still_written(planned: Planned) -> list[events.UnavailableArtifacts]:
@@ -110,14 +106,7 @@ def _still_written(planned: Planned) -> list[events.UnavailableArtifacts]:
 
 
 def summarise_failure(job: Job, error: TailpipeError, done: Executed | None = None) -> events.Summary:
-    """The same for a run that an error has ended, with the units that were settled before it."""
+    """The summary of a run that an error has ended, with the units that were settled before it."""
     message = Redactor(secrets_in(job.partition))(error.with_hint)
     committed, failed = (done.committed, done.failed) if done else ((), ())
     return events.Summary(job.address, committed, failed, error=message, profile=dict(job.meter.spent))
-
-
-def _sums(counts: list[Mapping[str, int]]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for one in counts:
-        total.update(one)
-    return dict(total)

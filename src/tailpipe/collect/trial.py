@@ -9,7 +9,7 @@ from tailpipe.collect.item import WorkItem
 from tailpipe.collect.listing import Listing, list_source, released
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.frozen import frozen
-from tailpipe.kernel.task import Reading, Task
+from tailpipe.kernel.task import Reading, Share, Task
 from tailpipe.kernel.trial import Trial, try_task
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import DaySet
@@ -20,8 +20,6 @@ from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 from tailpipe.model.window import Window
 
-__all__ = ["SourceTrial", "try_source"]
-
 _MOST = 1000
 """So many artifacts are listed."""
 _DAYS = 7
@@ -30,7 +28,7 @@ _LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 
 @frozen
 class SourceTrial:
-    """What a source has listed, and what became of the newest artifact; `is_cut` says that there may be more."""
+    """The listing of a source, and the trial of its newest artifact; with `is_cut` the source may have more."""
 
     source: str
     listed: int
@@ -51,42 +49,23 @@ def try_source(
     """List a source of the partition, its only one if none is named, and open one artifact of the last days."""
     source = _source(partition, name)
     with released([source], warn):
-        return _tried(partition, table, source, ends, limit, now)
-
-
-def _tried(
-    partition: Partition,
-    table: Table,
-    source: Source,
-    ends: tuple[str | None, str | None],
-    limit: int,
-    now: datetime,
-) -> SourceTrial:
-    today = now.astimezone(UTC).date()
-    window = None if ends == (None, None) else Window.parse(*ends, now=now)
-    days = DaySet.of(window.days() if window else [today - timedelta(days=back) for back in range(_DAYS)])
-    try:
-        found = list_source(source, table, days, today=today, most=_MOST)
-    except TailpipeError as error:
-        raise _failed(source, error) from error
-    if not found.listed:
-        raise _nothing(source, found, days)
-    artifact = _newest(found.listed)
-    format_ = source.format or table.format
-    if format_ is None:
-        raise UsageError(f'table "{table.name}" has no format', hint=f'set "format" of source "{source.name}"')
-    reading = Reading(artifact, artifact.uri)
-    task = Task.of(
-        partition.address,
-        table,
-        source,
-        format_,
-        (reading,),
-        now,
-        filter=partition.filter,
-        tp_index=partition.tp_index,
-    )
-    return SourceTrial(source.name, len(found.listed), found.is_cut, artifact, try_task(task, limit))
+        today = now.astimezone(UTC).date()
+        window = None if ends == (None, None) else Window.parse(*ends, now=now)
+        days = DaySet.of(window.days() if window else [today - timedelta(days=back) for back in range(_DAYS)])
+        redact = Redactor(secrets_in(source))
+        try:
+            found = list_source(source, table, days, today=today, most=_MOST)
+        except TailpipeError as error:  # a fault of the connection is not one of the command
+            raise TailpipeError(redact(error.message), hint=redact(error.hint)) from error
+        if not found.listed:
+            raise _nothing(source, found, days)
+        artifact = _newest(found.listed)
+        format_ = source.format or table.format
+        if format_ is None:
+            raise UsageError(f'table "{table.name}" has no format', hint=f'set "format" of source "{source.name}"')
+        share = Share(partition.address, source, (Reading(artifact, artifact.uri),))
+        task = Task(table, format_, (share,), now, partition.filter, partition.tp_index)
+        return SourceTrial(source.name, len(found.listed), found.is_cut, artifact, try_task(task, limit))
 
 
 def _source(partition: Partition, name: str | None) -> Source:
@@ -112,7 +91,7 @@ def _nothing(source: Source, found: Listing, days: DaySet) -> TailpipeError:
     what = f'source "{source.name}" lists no artifact for {days.first} to {days.last}'
     other = "choose other days with --from and --to"
     if found.problems:
-        return TailpipeError(_masked(source, found.problems[0]))
+        return TailpipeError(Redactor(secrets_in(source))(found.problems[0]))
     if found.unavailable_artifacts:
         return TailpipeError(f"{what}: {found.unavailable_artifacts[0].reason}")
     if (other_days := found.unlisted_days) is not None:
@@ -122,12 +101,3 @@ def _nothing(source: Source, found: Listing, days: DaySet) -> TailpipeError:
     if (unmatched := found.unmatched_files) is not None and unmatched.unmatched:
         return TailpipeError(f'{what}: "{unmatched.example}" does not match the layout "{unmatched.file_layout}"')
     return TailpipeError(what, hint=other)
-
-
-def _failed(source: Source, error: TailpipeError) -> TailpipeError:
-    """Why listing failed; what is wrong with the connection is not wrong with the command."""
-    return TailpipeError(_masked(source, error.message), hint=_masked(source, error.hint))
-
-
-def _masked(source: Source, text: str) -> str:
-    return Redactor(secrets_in(source))(text)

@@ -1,11 +1,12 @@
-"""Types of undeclared fields, as the files that are there have them."""
+"""Types of undeclared fields, as the existing files have them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from tailpipe.catalog.read import PartitionState
 from tailpipe.catalog.snapshot import ColumnSets, Snapshot
+from tailpipe.collect.job import Job
 from tailpipe.errors import TailpipeError
 from tailpipe.formats.key_limit import within_limit
 from tailpipe.kernel.evolve import evolve
@@ -17,17 +18,6 @@ from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 from tailpipe.sql.connection import connect
 from tailpipe.sql.references import references
-
-__all__ = [
-    "check_columns",
-    "has_open_types",
-    "is_widened",
-    "keep_digits",
-    "known_types",
-    "needs_sample",
-    "sampled_types",
-    "unfilled_columns",
-]
 
 _TO_FRACTIONS = ("bigint", "double")
 _COMMON = set(COMMON_TYPES)
@@ -61,11 +51,6 @@ def has_open_types(table: Table) -> bool:
     """Whether the table leaves the types of some fields to what the logs show."""
     is_open = any(column.type is None and column.name not in _COMMON for column in table.columns)
     return bool(table.map_fields) or is_open
-
-
-def needs_sample(table: Table, types: Mapping[str, str]) -> bool:
-    """Whether fields must be looked at before anything runs: the table leaves some open, and nothing is known yet."""
-    return not types and has_open_types(table)
 
 
 def sampled_types(
@@ -106,7 +91,7 @@ def check_columns(table: Table, state: PartitionState) -> None:
 
 
 def is_widened(types: dict[str, str], outcomes: Iterable[Outcome]) -> bool:
-    """Widen types by what tasks have met; whether there was anything that did not fit."""
+    """Widen types by the values that tasks have found; whether any value did not fit."""
     widenings = [one for outcome in outcomes for one in outcome.widenings]
     for one in widenings:
         if within_limit(types, one.field):
@@ -114,16 +99,16 @@ def is_widened(types: dict[str, str], outcomes: Iterable[Outcome]) -> bool:
     return bool(widenings)
 
 
-def keep_digits(types: dict[str, str], before: Mapping[str, str], table: Table, live: Callable[[], Snapshot]) -> bool:
+def keep_digits(types: dict[str, str], before: Mapping[str, str], job: Job) -> bool:
     """Make text of fields that were whole numbers and get fractions, if live files hold numbers beyond a double.
 
     Whether there were such fields.
     """
     fields = [name for name, kind in types.items() if (before.get(name), kind) == _TO_FRACTIONS]
     if fields:
-        outputs = output_columns(table, types)
+        outputs = output_columns(job.table, types)
         names = {one.name: field for field in fields for one in outputs if field in (one.name, one.source)}
-        for name in _long_numbers(live(), names):
+        for name in _long_numbers(job.catalog.snapshot(partition=job.address), names):
             types[names[name]] = "varchar"
     return bool(fields)
 

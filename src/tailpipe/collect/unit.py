@@ -1,12 +1,11 @@
-"""One unit: from the outcomes of its tasks to what the catalog commits, or to the reasons why not."""
+"""One unit: from the outcomes of its tasks to its transaction, or to the reasons why it is not committed."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import islice
 
 from tailpipe.catalog.commit import Transaction
 from tailpipe.catalog.snapshot import Snapshot
@@ -14,17 +13,14 @@ from tailpipe.collect import events
 from tailpipe.collect.item import WorkItem
 from tailpipe.collect.plan import UnitPlan
 from tailpipe.frozen import frozen
-from tailpipe.kernel.assumed_years import AssumedYears, merge_years
 from tailpipe.kernel.carry import CarriedFile, Carry
 from tailpipe.kernel.delivery import Place, address_of
-from tailpipe.kernel.task import Outcome, Reading, Result, Share, Staging
-from tailpipe.model.artifact import Accounts, Artifact
+from tailpipe.kernel.task import Outcome, Result, Share, Staging, row_prefix
+from tailpipe.model.artifact import Accounts
+from tailpipe.model.assumed_years import AssumedYears, merge_years
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Sample, Staged, StagedArtifact, StagedFile
-
-__all__ = ["SAMPLES", "UnitOutcome", "UnitWork", "staged_artifact"]
-
 
 SAMPLES = 20
 """So many rejected rows are shown in a report."""
@@ -32,7 +28,7 @@ SAMPLES = 20
 
 @frozen
 class UnitOutcome:
-    """What became of a unit: `event` says whether it was committed or has failed, or it was put off.
+    """The outcome of a unit: `event` says whether it was committed or has failed; without one it was put off.
 
     `bad` are artifacts that cannot be read, and `changed` those that were no longer what had been listed, with the
     reasons. Those that are `hopeless`, by URI, are not mended by another listing. The sources in `waiting` have more
@@ -55,14 +51,8 @@ class UnitOutcome:
 
     @property
     def is_committed(self) -> bool:
-        """Whether its rows are there since."""
+        """Whether its rows can be queried."""
         return isinstance(self.event, events.Committed)
-
-    @property
-    def open_sources(self) -> frozenset[str]:
-        """The sources of a pack that has failed: they may have more of any day."""
-        is_open = isinstance(self.event, events.Failed) and self.plan.unit.pack is not None
-        return frozenset(item.source for item in self.plan.artifacts) if is_open else frozenset()
 
 
 @dataclass
@@ -95,54 +85,16 @@ class UnitWork:
         return len(self.outcomes) == len(self.shares)
 
     @property
-    def results(self) -> list[tuple[Share, Result]]:
-        """Every artifact's result, with the share that it belongs to."""
-        pairs = zip(self.shares, self.outcomes, strict=True)
-        return [(share, one) for share, outcome in pairs for one in outcome.results]
+    def results(self) -> list[tuple[WorkItem, Result]]:
+        """Every artifact with its result."""
+        items = {item.identity: item for item in self.plan.artifacts}
+        found = (one for outcome in self.outcomes for one in outcome.results)
+        return [(items[one.reading.origin, one.reading.generation], one) for one in found]
 
     @property
     def accounts(self) -> Accounts:
         """Where all rows went that were read."""
         return sum((one.accounts for _, one in self.results), Accounts())
-
-    @property
-    def errors(self) -> list[str]:
-        """Why artifacts could not be read."""
-        return [one.fault.reason for _, one in self.results if one.fault and not one.fault.is_changed]
-
-    @property
-    def changed(self) -> list[str]:
-        """Which artifacts were no longer what had been listed: after another listing they may be read."""
-        return [one.fault.reason for _, one in self.results if one.fault and one.fault.is_changed]
-
-    @property
-    def damaged(self) -> DaySet:
-        """The dates of rows that undated artifacts have which cannot be read to their end."""
-        return DaySet.union(one.fault.dates for _, one in self.results if one.fault)
-
-    @property
-    def faulty(self) -> list[WorkItem]:
-        """The artifacts that could not be read, or not as they were listed."""
-        items = self._items
-        return [items[one.reading.origin, one.reading.generation] for _, one in self.results if one.fault]
-
-    @property
-    def is_pack(self) -> bool:
-        """Whether it is a pack of undated artifacts: one that cannot be read is left out, and the others land."""
-        return self.plan.unit.day is None
-
-    @property
-    def is_patient(self) -> bool:
-        """Whether its other artifacts may be committed before those that have changed: a Day lands whole."""
-        is_append = self.is_pack and self.plan.kind == "append"
-        return is_append and any(one.fault is None for _, one in self.results)
-
-    @property
-    def spoilt(self) -> list[tuple[WorkItem, str]]:
-        """Those that could not be read, and why, although rows of theirs are there: committing would lose these."""
-        items = self._items
-        found = ((items[one.reading.origin, one.reading.generation], one.error) for _, one in self.results)
-        return [(one, error) for one, error in found if error is not None and one.is_anew]
 
     @property
     def files(self) -> tuple[StagedFile, ...]:
@@ -156,9 +108,9 @@ class UnitWork:
         return {file.path for share, outcome in pairs if share.source.yields_events for file in outcome.files}
 
     @property
-    def is_anew(self) -> bool:
-        """Whether ranges of an API are collected again whole."""
-        return any(one.is_anew and one.artifact.kind == "range" for one in self.plan.artifacts)
+    def has_reread_ranges(self) -> bool:
+        """Whether whole ranges of an API are collected again."""
+        return any(one.is_reread and one.artifact.kind == "range" for one in self.plan.artifacts)
 
     def staging(self, prefix: str) -> Staging:
         """Where a further task of the unit stages files."""
@@ -173,9 +125,9 @@ class UnitWork:
     def carry(self, snapshot: Snapshot, partition: str, rejected: Sequence[str]) -> Carry:
         """What must be written again, because other rows of the same files go.
 
-        Of a range that is collected anew, only the events go that have come again.
+        Of a range that is requested again, only the events go that were returned again.
         """
-        keyed = self.keyed_files if self.is_anew else set()
+        keyed = self.keyed_files if self.has_reread_ranges else set()
         fresh = [file for file in self.files if file.path in keyed and file.role == "data"]
         own = [file for file in snapshot.files if file.unit == str(self.plan.unit)]
         return Carry(
@@ -191,50 +143,35 @@ class UnitWork:
         )
 
     def _prefixes(self, partition: str, *, is_range: bool) -> tuple[str, ...]:
-        """What the ids of rows begin with whose artifacts are taken anew."""
+        """The prefixes of the ids of rows whose artifacts are read again."""
         gone = [entry for entry in self.plan.drops if (entry.kind == "range") == is_range]
-        readings = (Reading(Artifact(entry.origin), entry.origin, entry.generation) for entry in gone)
-        return tuple(reading.row_prefix(partition) for reading in readings)
-
-    @property
-    def _items(self) -> dict[tuple[str, int], WorkItem]:
-        return {item.identity: item for item in self.plan.artifacts}
-
-    @property
-    def _bad_sources(self) -> set[str]:
-        """The sources of artifacts that were left out: they have more of this Day."""
-        return {share.source.name for share, result in self.results if result.fault is not None}
-
-    @property
-    def _samples(self) -> Iterator[Sample]:
-        """Some of the rejected rows."""
-        return (sample for outcome in self.outcomes for sample in outcome.samples)
+        return tuple(row_prefix(partition, entry.origin, entry.generation) for entry in gone)
 
     def left_out(self) -> UnitOutcome:
-        """What became of the artifacts that could not be read; the others are not settled yet."""
-        faults = [(share, one.reading.artifact.uri, one.fault) for share, one in self.results if one.fault]
+        """The outcome of the artifacts that could not be read; the others are not settled yet."""
+        faults = [(item, one.fault) for item, one in self.results if one.fault]
         return UnitOutcome(
             self.plan,
-            bad=tuple(self.errors),
-            hopeless=frozenset(uri for _, uri, fault in faults if not fault.is_changed),
-            changed=tuple(self.changed),
-            waiting=frozenset(share.source.name for share, _, fault in faults if fault.is_changed),
-            damaged=self.damaged,
+            bad=tuple(fault.reason for _, fault in faults if not fault.is_changed),
+            hopeless=frozenset(item.artifact.uri for item, fault in faults if not fault.is_changed),
+            changed=tuple(fault.reason for _, fault in faults if fault.is_changed),
+            waiting=frozenset(item.source for item, fault in faults if fault.is_changed),
+            damaged=DaySet.union(fault.dates for _, fault in faults),
         )
 
     def outcome(self, partition: str) -> UnitOutcome:
-        """What the unit will have brought once it is committed."""
+        """The outcome of the unit once it is committed."""
         results = [result for _, result in self.results]
         nulls: Counter[str] = Counter()
         noticed: Counter[str] = Counter()
         for result in results:
             nulls.update(result.nulls)
             noticed.update(result.notes)
-        taken = sum(result.fault is None for result in results)
+        taken, accounts = sum(one.fault is None for one in results), sum((one.accounts for one in results), Accounts())
         return replace(
             self.left_out(),
-            event=events.Committed(partition, str(self.plan.unit), taken, self.accounts, self.plan.reason),
-            samples=tuple(islice(self._samples, SAMPLES)),
+            event=events.Committed(partition, str(self.plan.unit), taken, accounts, self.plan.reason),
+            samples=tuple(sample for one in self.outcomes for sample in one.samples)[:SAMPLES],
             nulls=nulls,
             noticed=noticed,
             filled=frozenset[str]().union(*(outcome.filled for outcome in self.outcomes)),
@@ -243,33 +180,30 @@ class UnitWork:
         )
 
     def staged(self, now: datetime, retires: Sequence[str]) -> Staged:
-        """All of it as the catalog takes it; artifacts with an error are left out."""
-        items = self._items
-        artifacts = [
-            staged_artifact(result, items[result.reading.origin, result.reading.generation], self.plan.unit, now)
-            for _, result in self.results
-            if result.fault is None
-        ]
+        """Everything that the catalog records of the unit; artifacts with an error are skipped."""
+        results = self.results
+        read = [staged_artifact(one, item, self.plan.unit, now) for item, one in results if one.fault is None]
+        incomplete = {item.source for item, one in results if one.fault is not None}
         return Staged(
             files=(*self.files, *self.carried),
-            artifacts=tuple(artifacts),
-            covers=tuple(one for one in self.plan.covers if one.source not in self._bad_sources),
+            artifacts=tuple(read),
+            covers=tuple(one for one in self.plan.covers if one.source not in incomplete),
             retires=tuple(retires) if self.plan.kind == "rewrite" else (),
             drops=tuple(entry.identity for entry in self.plan.drops) if self.plan.kind == "rewrite" else (),
             carried=sum(file.rows for file in self.carried if file.role == "data"),
             carried_rejected=sum(file.rows for file in self.carried if file.role == "rejected"),
             restores=self.plan.restores,
-            samples=tuple(self._samples),
+            samples=tuple(sample for one in self.outcomes for sample in one.samples),
             ingested_at=now,
         )
 
 
 def staged_artifact(result: Result, item: WorkItem, unit: Unit, now: datetime) -> StagedArtifact:
-    """An artifact's entry as it will stand in the ledger, from what the kernel has read of it."""
+    """The ledger entry of an artifact, from what the kernel has read of it."""
     taken = EVERY_DAY if item.dates is None else item.dates
     left_out = result.left_out
-    if item.entry is not None and not item.is_anew:
-        # It goes on: it has what it had, and lacks what it lacked.
+    if item.entry is not None and not item.is_reread:
+        # It continues: it has what it had, and lacks what it lacked.
         taken |= item.entry.taken
         left_out |= item.entry.left_out
     artifact = item.artifact

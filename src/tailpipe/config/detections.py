@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
 
 from tailpipe.config.syntax import Block
 from tailpipe.config.text import Problem
 from tailpipe.errors import UsageError
-from tailpipe.model.detection import SEVERITIES, Detection, DetectionSet, SigmaRules, detection_flaws
+from tailpipe.model.detection import Detection, DetectionSet, SigmaRules, detection_flaws
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.table import COMMON_COLUMNS, Table
 
-__all__ = ["chosen_detections", "find_detection", "problems_of"]
+__all__ = ["find_detection", "is_in_set", "problems_of"]
 
 
 def problems_of(
@@ -56,25 +55,11 @@ def _column_problems(detection: Detection, block: Block, table: Table) -> Iterat
             yield Problem(f'table "{table.name}" has no column "{name}"', block.span_of(argument), hint)
 
 
-def chosen_detections(
-    own: Mapping[str, Detection], sets: Mapping[str, DetectionSet], shipped: Mapping[str, Detection]
-) -> dict[str, Detection]:
-    """The detections that run, by name: those of the config, and those of plugins that a set chooses.
-
-    One of the config hides one of a plugin. A detection in several sets is sent to the notifiers of all of them.
-    """
-    found: dict[str, Detection] = {}
-    for chosen in sets.values():
-        for name in shipped:
-            is_named = any(fnmatchcase(name, one) for one in chosen.names)
-            if name in own or not is_named or any(fnmatchcase(name, one) for one in chosen.exclude):
-                continue
-            one = found.get(name) or shipped[name]
-            if SEVERITIES.index(one.severity) < SEVERITIES.index(chosen.min_severity):
-                continue
-            notify = tuple(dict.fromkeys((*one.notify, *chosen.notify)))
-            found[name] = dataclasses.replace(one, notify=notify)
-    return {**own, **found}
+def is_in_set(chosen: DetectionSet, name: str) -> bool:
+    """Whether a set chooses the detection of a plugin by its name."""
+    return any(fnmatchcase(name, one) for one in chosen.names) and not any(
+        fnmatchcase(name, one) for one in chosen.exclude
+    )
 
 
 def find_detection(name: str, known: Mapping[str, Detection]) -> Detection:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tailpipe.config.config import Config
-from tailpipe.config.detections import chosen_detections, find_detection
+from tailpipe.config.detections import find_detection, is_in_set
 from tailpipe.errors import PluginError, UsageError
-from tailpipe.model.detection import Detection
+from tailpipe.model.detection import SEVERITIES, Detection
 
 if TYPE_CHECKING:
     from tailpipe.model.table import Table
     from tailpipe.plugin.registry import Registry
-
-__all__ = ["Detections", "select_detections"]
 
 
 class Detections:
@@ -32,11 +31,19 @@ class Detections:
 
     @cached_property
     def enabled(self) -> Mapping[str, Detection]:
-        """The detections that run, by name."""
-        config = self._config
-        shipped = self._shipped if config.detection_sets else {}
-        chosen = chosen_detections(config.detections, config.detection_sets, shipped)
-        return {**self._sigma, **chosen}
+        """The detections that run, by name: those of the config, and those of plugins that a set chooses.
+
+        One of the config hides one of a plugin. A detection in several sets is sent to the notifiers of all of them.
+        """
+        own, found = self._config.detections, dict[str, Detection]()
+        for chosen in self._config.detection_sets.values():
+            for name, shipped in self._shipped.items():
+                if name in own or not is_in_set(chosen, name):
+                    continue
+                one = found.get(name) or shipped
+                if SEVERITIES.index(one.severity) >= SEVERITIES.index(chosen.min_severity):
+                    found[name] = replace(one, notify=tuple(dict.fromkeys((*one.notify, *chosen.notify))))
+        return {**self._sigma, **own, **found}
 
     @cached_property
     def known(self) -> Mapping[str, Detection]:

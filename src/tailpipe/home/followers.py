@@ -22,14 +22,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from tailpipe.catalog.snapshot import current
+from tailpipe.errors import TailpipeError
 from tailpipe.frozen import frozen
 
 if TYPE_CHECKING:
     from tailpipe.catalog.catalog import Catalog
     from tailpipe.home.home import Home
     from tailpipe.query.databases import ClientViews, Databases
-
-__all__ = ["Followers"]
 
 T = TypeVar("T")
 
@@ -58,13 +57,14 @@ class Followers:
     def refresh_copies(self, outcome: T, *, is_changed: bool = True) -> T:
         """The outcome of a change, once the copies of materialized schemas have followed it."""
         from tailpipe.query.materialized import refresh
+        from tailpipe.sql.duck import duckdb
 
         home = self.home
         if is_changed:
             try:
                 snapshot = replace(current(home.layout()), bring=home.bring)
                 refresh(snapshot, home.tables, home.config.schemas.values(), now=datetime.now(UTC))
-            except Exception as error:  # noqa: BLE001 - the views themselves still answer
+            except (TailpipeError, duckdb.Error, OSError) as error:  # the views themselves still work
                 home.warn(f"a materialized schema could not be copied, its views are used instead: {error}")
         return outcome
 

@@ -45,9 +45,7 @@ if TYPE_CHECKING:  # each operation loads what it needs, so that none waits for 
     from tailpipe.model.table import Table
     from tailpipe.spark.engine import SparkEngine
     from tailpipe.stores.fetch import Fetched, Limits, Reader
-    from tailpipe.stores.pushing import Pushing
-
-__all__ = ["Home", "Say"]
+    from tailpipe.stores.landing import Landing
 
 Say = Callable[[str], None]
 T = TypeVar("T")
@@ -196,12 +194,12 @@ class Home:
         with self.followers.announced() as announce, opened(on_commit=announce) as catalog:
             yield catalog
 
-    def read(self, ask: Callable[[Catalog], T], nothing: T) -> T:
-        """What the catalog answers, or `nothing` if nothing was ever collected."""
+    def read(self, query: Callable[[Catalog], T], default: T) -> T:
+        """The result of a query of the catalog, or the default if nothing was ever collected."""
         if self.is_empty:
-            return nothing
+            return default
         with self.catalog(is_read_only=True) as catalog:
-            return ask(catalog)
+            return query(catalog)
 
     def held(self) -> Mapping[str, PartitionTotals]:
         """How much each partition holds, by `table.partition`; also those that no config names any more."""
@@ -265,12 +263,13 @@ class Home:
             engine = self.engine or stack.enter_context(closing(self.spark(emit)))
             yield stack.enter_context(self.catalog(is_read_only=is_read_only)), engine
 
-    def landing(self, engine: Engine) -> Pushing | None:
-        """What lands the files that tasks put into stores; None if tasks share a disk with this process."""
+    def landing_of(self, engine: Engine) -> Callable[[str], Landing | None]:
+        """For each partition, what lands the files that tasks put into its store; None if tasks share this disk."""
         pushing = None if engine.shares_disk else self.stores.pushing()
-        if pushing is not None:
-            pushing.lands = True
-        return pushing
+        if pushing is None:
+            return lambda _: None
+        pushing.lands = True
+        return pushing.landing
 
     def spark(self, emit: Emit = lambda _: None, *, is_kept: bool = False, has_queries: bool = False) -> SparkEngine:
         """Spark, started by its first job; close it. If it `is_kept`, it serves many operations."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:  # few workspaces have a store
     from tailpipe.stores.pushing import Pushing, StoreUse
     from tailpipe.stores.upload import Limits
 
-__all__ = ["HomeStores", "own_host"]
-
 
 def own_host() -> str:
     """The host name of this machine, if stores can use it."""

@@ -15,7 +15,7 @@ from tailpipe.infer.recognise import Judged, Recogniser
 from tailpipe.infer.sample import Sample, UnusableError
 from tailpipe.infer.times import first_day
 from tailpipe.infer.trial import Fit, rows_of, try_table
-from tailpipe.kernel.assumed_years import AssumedYears, assumed_years_text
+from tailpipe.model.assumed_years import AssumedYears, assumed_years_text
 from tailpipe.model.format import Format
 from tailpipe.model.source import Source
 from tailpipe.model.table import Column, Table

@@ -25,8 +25,8 @@ from tailpipe.infer.plausible import implausible
 from tailpipe.infer.records import Record, documents_in, leaves_of, paths_of, records_at, records_in_lines
 from tailpipe.infer.sample import Sample
 from tailpipe.infer.trial import Fit, fits, try_table
-from tailpipe.kernel.assumed_years import AssumedYears
 from tailpipe.model.artifact import Artifact
+from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.format import Format
 from tailpipe.model.outputs import COMMON_TYPES
 from tailpipe.model.source import Source

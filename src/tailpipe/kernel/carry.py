@@ -12,8 +12,6 @@ from tailpipe.model.staged import StagedFile
 from tailpipe.sql.connection import connect
 from tailpipe.sql.quoting import literal
 
-__all__ = ["CarriedFile", "Carry", "carry_rows"]
-
 
 @frozen
 class CarriedFile:

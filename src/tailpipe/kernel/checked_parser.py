@@ -13,8 +13,6 @@ from tailpipe.model.parsing import DocumentParser, LineParser, Lines, Parsed
 from tailpipe.sql.connection import registered
 from tailpipe.sql.duck import duckdb, first_line
 
-__all__ = ["CheckedParser"]
-
 _STEP = 1 << 40
 """More than any artifact has rows."""
 _INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"})

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["Columns"]
-
 _TABLE = "rows"
 
 
@@ -86,12 +84,16 @@ class Columns:
 
     def _fields(self, table: pa.Table) -> dict[str, str]:
         """The DuckDB type of each column."""
+        import pyarrow as pa
+
+        from tailpipe.sql.duck import duckdb
+
         if table.schema != self._schema:
             self._check_names(table.column_names)
             try:
                 with registered(self.connection, {_TABLE: table.slice(0, 0)}):
                     kinds = expression_types(self.connection, f"SELECT * FROM {_TABLE}")
-            except Exception as error:
+            except (duckdb.Error, pa.ArrowException, TypeError, ValueError) as error:
                 raise format_fault(self.format, f"gave columns that DuckDB cannot read: {error}") from error
             self._schema, self._types = table.schema, dict(zip(table.column_names, kinds, strict=True))
         return self._types

@@ -17,8 +17,6 @@ from tailpipe.sql.quoting import index_value, literal, quoted
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["Compaction", "Index", "compact_files", "misplaced"]
-
 _ORDER = "tp_timestamp, tp_id"
 
 
@@ -57,7 +55,8 @@ def compact_files(task: Compaction, memory: str | None = None) -> tuple[StagedFi
             query = f"SELECT * REPLACE ({index_value(task.index.column)} AS tp_index) FROM ({_rows(task)})"
             connection.execute(f"CREATE TEMP TABLE tp__rows AS FROM ({query}) ORDER BY tp_index, {_ORDER}")
             # The table is in the order of the index, so that each of these reads its own part of it only.
-            for index in _indexes(connection):
+            found = connection.execute("SELECT DISTINCT tp_index FROM tp__rows ORDER BY tp_index NULLS LAST").fetchall()
+            for (index,) in found:
                 chosen = f"FROM tp__rows WHERE {key_condition((day, index))} ORDER BY {_ORDER}"
                 _write(task, stage, connection, chosen, (day, index))
             return tuple(stage.files)
@@ -103,8 +102,3 @@ def _source(files: Sequence[CarriedFile]) -> str:
     paths = ", ".join(literal(file.path) for file in files)
     by_name = ", union_by_name = true" if any(file.columns != files[0].columns for file in files) else ""
     return f"read_parquet([{paths}], hive_partitioning = false{by_name})"
-
-
-def _indexes(connection: duckdb.DuckDBPyConnection) -> list[str | None]:
-    rows = connection.execute("SELECT DISTINCT tp_index FROM tp__rows ORDER BY tp_index NULLS LAST").fetchall()
-    return [index for (index,) in rows]

@@ -1,7 +1,6 @@
-"""What `open` of a source gives: checked, and as the stream of bytes or the events that the kernel reads.
+"""The content that `open` of a source returns: checked, and as the stream of bytes or the events that the kernel reads.
 
-The code behind a generator is the source's own. Whatever it raises is a failure of the artifact, with a message,
-and not a bug of ours.
+A generator runs code of the source. Any exception of it is a failure of the artifact, with a message.
 """
 
 from __future__ import annotations
@@ -17,8 +16,6 @@ from tailpipe.model.source import Content
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
-
-__all__ = ["byte_stream", "events_of", "opened"]
 
 _BUFFER = 1024 * 1024
 _END = object()
@@ -117,16 +114,12 @@ def _close(given: Iterator[Any]) -> None:
 def _failure(artifact: Artifact, error: Exception) -> TailpipeError:
     words = " ".join(str(error).split())
     notes = "; ".join(getattr(error, "__notes__", ()))
-    told = f"{type(error).__name__}: {words}" if words else type(error).__name__
-    return TailpipeError(f'cannot read "{artifact.uri}": {told}' + (f" ({notes})" if notes else ""))
+    problem = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    return TailpipeError(f'cannot read "{artifact.uri}": {problem}' + (f" ({notes})" if notes else ""))
 
 
 def _wrong(artifact: Artifact, value: object, expected: str, verb: str = "yielded") -> TailpipeError:
     hint = "its author has to set yields_events = True" if isinstance(value, Event) else ""
-    return TailpipeError(
-        f'cannot read "{artifact.uri}": open() of the source {verb} {_kind(value)}, expected {expected}', hint=hint
-    )
-
-
-def _kind(value: object) -> str:
-    return "None" if value is None else f"a value of the type {type(value).__name__}"
+    kind = "None" if value is None else f"a value of the type {type(value).__name__}"
+    what = f"open() of the source {verb} {kind}, expected {expected}"
+    return TailpipeError(f'cannot read "{artifact.uri}": {what}', hint=hint)

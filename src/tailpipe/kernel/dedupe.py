@@ -1,4 +1,4 @@
-"""Dedupe: staged rows whose key is there already are left out, and it is counted whose they were."""
+"""Dedupe: drop staged rows whose key exists already, and count them by artifact."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from tailpipe.sql.quoting import literal, quoted, text_list
 
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
-
-__all__ = ["EVENT", "Dedupe", "Deduped", "drop_duplicates"]
 
 EVENT = ("tp_id",)
 """The key of rows of events: that of the event, which is in their id, whatever artifact it was requested with."""
@@ -39,9 +37,9 @@ class Dedupe:
 
 @frozen
 class Deduped:
-    """What became of the files that lost rows, by path: another file, or none; and the rows lost.
+    """The files that replace those that lost rows, by path, None for a file without rows; and the rows lost.
 
-    `lost` is counted by the beginning of the rows' `tp_id`, which tells their artifact.
+    `lost` is counted by the prefix of the rows' `tp_id`, which identifies their artifact.
     """
 
     files: Mapping[str, StagedFile | None] = field(default_factory=dict)

@@ -23,21 +23,6 @@ if TYPE_CHECKING:
     from tailpipe.model.staged import StagedFile
     from tailpipe.model.store import Store
 
-__all__ = [
-    "Depot",
-    "Depots",
-    "Place",
-    "address_of",
-    "carry_there",
-    "compact_there",
-    "dedupe_there",
-    "fetch_address",
-    "is_address",
-    "misplaced_there",
-    "run_there",
-    "stores_of",
-]
-
 T = TypeVar("T")
 _SCHEME = "tailpipe-object:"
 
@@ -62,23 +47,18 @@ class Depot(Protocol):
     @property
     def store(self) -> Store:
         """The store of the config."""
-        ...
 
     def put(self, place: Place, directory: Path, files: Sequence[StagedFile], attempt: str) -> tuple[StagedFile, ...]:
         """Put staged files under their final keys; returns them with their keys and final names."""
-        ...
 
     def fetch(self, key: str, sha256: str, target: Path) -> None:
         """Copy an object into a file, and check its bytes unless the checksum is empty."""
-        ...
 
     def put_sign(self, tag: str, name: str) -> str:
         """Put a small object to see whether that works here; returns why not, or nothing."""
-        ...
 
     def take_signs(self, tag: str) -> Mapping[str, float]:
         """Remove all signs of a tag; returns when each was put, in seconds since 1970 by the clock of the store."""
-        ...
 
 
 Depots = Mapping[str, Depot]
@@ -102,15 +82,17 @@ def fetch_address(address: str, depots: Depots, target: Path) -> None:
 
 
 def stores_of(stagings: Iterable[Staging | None], paths: Iterable[str] = ()) -> set[str | None]:
-    """The stores that tasks use; None stands for the disk that they share with the driver."""
+    """The stores that tasks use; None means the disk that they share with the driver."""
     found: set[str | None] = {None if one.place is None else one.place.store for one in stagings if one is not None}
     return found | {path.removeprefix(_SCHEME).partition(":")[0] if is_address(path) else None for path in paths}
 
 
 def run_there(task: Task, depots: Depots, scratch: Path, attempt: str) -> tuple[Outcome, ...]:
-    """Run a task; shares without a place stage their files where they say."""
+    """Run a task; shares without a place stage their files in their directory."""
     from tailpipe.kernel.run import run_task
 
+    if not any(share.staging and share.staging.place for share in task.shares):
+        return run_task(task)
     with _private(scratch):
         moved = [_moved(share.staging, scratch / str(number)) for number, share in enumerate(task.shares)]
         outcomes = run_task(task.at(*moved))

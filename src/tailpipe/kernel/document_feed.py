@@ -14,19 +14,16 @@ from tailpipe.kernel.columns import Columns
 from tailpipe.kernel.documents import MemberDocument
 from tailpipe.kernel.feed import BadRow, Batch, Failed, Held
 from tailpipe.kernel.format_faults import MACHINE_FAULTS, describe, format_fault
-from tailpipe.kernel.intake import Intake
+from tailpipe.kernel.intake import Intake, Open
 from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.shape import RAW_BYTES
 from tailpipe.kernel.task import Fault, Task
 from tailpipe.model.format import Format
 from tailpipe.model.meter import Meter
 from tailpipe.model.parsing import DocumentParser, Found, Lines, Records, Rejected, Rows
-from tailpipe.unpack.unpack import Member
 
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
-
-__all__ = ["DocumentFeed"]
 
 
 class DocumentFeed:
@@ -58,7 +55,7 @@ class DocumentFeed:
 
     def events(self) -> Iterator[Batch | Failed]:
         """Batches of about `batch_bytes`."""
-        yield from self._intake.events(self._read, self._drop)
+        yield from self._intake.each(self._read, self._drop)
         yield from self._flush()
 
     def _drop(self, artifact: int) -> None:
@@ -78,9 +75,9 @@ class DocumentFeed:
         if self._held.size + self._columns.size >= self._limits.batch_bytes:
             yield from self._flush()
 
-    def _read(self, place: int, members: Iterator[Member]) -> Iterator[Batch]:
+    def _read(self, place: int, open_: Open) -> Iterator[Batch]:
         progress = self.progress[place]
-        for member in members:
+        for member in self._intake.members(place, open_):
             plain = None if member.is_packed else self._intake.plain
             document = MemberDocument(place, progress, member, self._format.encoding, plain, self._spill)
             if self._parser.gathers and document.gather():

@@ -12,8 +12,6 @@ from tailpipe.kernel.progress import Progress
 from tailpipe.unpack.encoding import Decoder, repair
 from tailpipe.unpack.unpack import Member
 
-__all__ = ["MemberDocument"]
-
 _SPOOL_BYTES = 8 * 1024 * 1024
 
 

@@ -19,8 +19,6 @@ from tailpipe.model.event import Event
 from tailpipe.model.meter import Meter
 from tailpipe.model.parsing import LineParser
 
-__all__ = ["EventFeed"]
-
 _FETCHED = 64
 _EVENTS = 32_768
 """So many events, or a chunk of bytes, are Python objects at a time; then they are Arrow."""
@@ -70,7 +68,7 @@ class EventFeed:
         self._hold(gathering)
 
     def _fetched(self, events: Iterator[Event]) -> Iterator[Event]:
-        """The events, taken some at a time, so that the time for it can be told."""
+        """The events, taken some at a time, so that the time for it can be measured."""
         with closing(cast("Generator[Event, None, None]", events)):
             portion = min(_FETCHED, self._limits.batch_events or _FETCHED)
             take = self._intake.meter.timed("fetch", lambda: list(islice(events, portion)))

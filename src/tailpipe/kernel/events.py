@@ -1,4 +1,4 @@
-"""Events of an API: their messages are parsed by a format, and their own facts stand beside its fields.
+"""Events of an API: their messages are parsed by a format, whose fields get their facts as further columns.
 
     source ─► Event, Event, … ─► EventRun: messages as lines, facts as an Arrow table ─► Parsed
 
@@ -27,8 +27,6 @@ from tailpipe.model.outputs import COMMON_TYPES, Output
 from tailpipe.model.parsing import Lines, Parsed
 from tailpipe.plugin.arrow import places_of
 from tailpipe.sql.quoting import quoted
-
-__all__ = ["BadEvent", "EventRun", "Gathering", "bad_events", "event_outputs", "unescaped", "with_events"]
 
 _ESCAPED = r'^\s*(\{\s*\\"|")'
 """How a JSON object begins that was put into a string once more, with the quotes of the string or without."""

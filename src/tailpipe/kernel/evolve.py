@@ -1,4 +1,4 @@
-"""Evolve: whether rows of a changed table may stand beside the files that are there already.
+"""Evolve: whether the rows of a changed table fit the existing files.
 
 A view over old and new files gives one type to each column. So a column may be new, and may get a wider
 type; anything else is refused before the run.
@@ -12,8 +12,6 @@ from typing import Literal
 from tailpipe.frozen import frozen
 from tailpipe.model.outputs import COMMON_TYPES, common_types, output_columns
 from tailpipe.model.table import Table
-
-__all__ = ["Change", "evolve", "merged_columns"]
 
 _WIDER: Mapping[str, tuple[str, ...]] = {
     "TINYINT": ("SMALLINT", "INTEGER", "BIGINT", "DOUBLE"),
@@ -107,14 +105,13 @@ def _takes(kind: str, others: Sequence[str]) -> bool:
 def _changed(table: Table, name: str, old: str, new: str) -> Change:
     if _is_wider(_plain(old), _plain(new)):
         return Change(name, "widened", old, new)
-    message = (
-        f'column "{name}" of table "{table.name}" is {old.lower()} in existing files and cannot become {new.lower()}'
-    )
+    what = f'column "{name}" of table "{table.name}"'
+    message = f"{what} is {old.lower()} in existing files and cannot become {new.lower()}"
     return Change(name, "refused", old, new, message)
 
 
 def _is_wider(old: str, new: str) -> bool:
-    if _is_nested(old) or _is_nested(new):
+    if any(kind.endswith("]") or kind.startswith("STRUCT(") for kind in (old, new)):
         return False
     if new == "VARCHAR":
         return old != "BLOB"
@@ -124,10 +121,6 @@ def _is_wider(old: str, new: str) -> bool:
         (p0, s0), (p1, s1) = _digits(old), _digits(new)
         return s1 >= s0 and p1 - s1 >= p0 - s0
     return new in _WIDER.get(old, ())
-
-
-def _is_nested(kind: str) -> bool:
-    return kind.endswith("]") or kind.startswith("STRUCT(")
 
 
 def _digits(kind: str) -> tuple[int, int]:

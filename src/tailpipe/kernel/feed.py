@@ -12,8 +12,6 @@ from tailpipe.kernel.task import Fault
 from tailpipe.model.parsing import LineParser, Lines, Parsed
 from tailpipe.sql.quoting import quoted
 
-__all__ = ["BadRow", "Batch", "Failed", "Feed", "Held", "JointFeed", "bad_rows"]
-
 
 @frozen
 class Batch:
@@ -39,7 +37,6 @@ class Feed(Protocol):
 
     def events(self) -> Iterator[Batch | Failed]:
         """Batches, and failures between them."""
-        ...
 
 
 class JointFeed:

@@ -1,4 +1,4 @@
-"""Faults of formats: what a parser did that it must not do, told with the format and the plugin that brings it."""
+"""Faults of formats: errors for parsers that break a rule, which name the format and its plugin."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from tailpipe.sql.connection import registered
 
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
-
-__all__ = ["MACHINE_FAULTS", "blamed_on", "blamed_on_query", "describe", "format_fault"]
 
 MACHINE_FAULTS = (MemoryError, OSError)
 """What may happen while a document is read, without being a fault of its parser."""

@@ -1,4 +1,4 @@
-"""Fields whose names nobody could know before, put together in one JSON object: `resource_tags_*`, or `*` for all."""
+"""Fields whose names are not known in advance, as one JSON object: `resource_tags_*`, or `*` for all."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from tailpipe.sql.quoting import quoted
 
-__all__ = ["gathered"]
-
 
 def gathered(name: str, fields: Iterable[str], wanted: Sequence[str]) -> str:
-    """SQL for a field that was not read, but that somebody refers to: null, unless its name ends with `*`.
+    """SQL for a field that was not read, but is referenced: null, unless its name ends with `*`.
 
     Then it is an object of the fields whose names begin like it, without that beginning, that have a value
     and are not `wanted` by themselves; each is in the object of the longest name. Null if there are none.

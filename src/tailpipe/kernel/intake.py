@@ -1,8 +1,8 @@
-"""Intake: open the artifacts of a task one after the other, and tell damage to one from a fault of the machine."""
+"""Intake: open the artifacts of a task in order, and distinguish damage to one from a fault of the machine."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby, islice
 from pathlib import Path
 from typing import BinaryIO
@@ -16,10 +16,8 @@ from tailpipe.model.artifact import Artifact
 from tailpipe.model.meter import Meter
 from tailpipe.model.option import secrets_in
 from tailpipe.model.redaction import Redactor
-from tailpipe.model.source import Content, Source
+from tailpipe.model.source import Content
 from tailpipe.unpack.unpack import Member, Unpacking, UnpackLimits
-
-__all__ = ["Intake", "Open"]
 
 Open = Callable[[Artifact], Content]
 """How a task opens an artifact."""
@@ -41,50 +39,35 @@ class Intake:
         self._as_files = as_files
         self.progress = [Progress(reading, fault=failed.get(place)) for place, reading in enumerate(task.readings)]
 
-    def events(
-        self, read: Callable[[int, Iterator[Member]], Iterator[Batch]], drop: Callable[[int], None]
-    ) -> Iterator[Batch | Failed]:
-        """Read the members of each artifact."""
-        return self.each(lambda place, open_: read(place, self._members(self.progress[place], open_)), drop)
-
     def each(
         self, read: Callable[[int, Open], Iterator[Batch]], drop: Callable[[int], None]
     ) -> Iterator[Batch | Failed]:
-        """Read each artifact; if one turns out to be damaged, `drop` what is held of it and say so."""
-        places = iter(range(len(self.progress)))
+        """Read each artifact; if one turns out to be damaged, `drop` what is held of it and report it."""
+        places = iter(enumerate(self.progress))
         for source, shares in groupby(self.task.shares, key=lambda share: share.source):
-            chosen = list(islice(places, sum(len(share.readings) for share in shares)))
-            yield from self._each(source, chosen, read, drop)
+            some = islice(places, sum(len(share.readings) for share in shares))
+            chosen = [(place, progress) for place, progress in some if progress.fault is None]
+            with source.opener([progress.reading.artifact for _, progress in chosen]) as open_:
+                for place, progress in chosen:
+                    try:
+                        yield from read(place, open_)
+                        progress.end()
+                    except PluginError:
+                        raise  # no fault of the artifact
+                    except (*GONE, TailpipeError) as problem:
+                        if isinstance(problem, TailpipeError):
+                            reason = problem.with_hint
+                        else:
+                            reason = f'cannot read "{progress.reading.artifact.uri}": {problem.strerror or problem}'
+                        redact = Redactor(secrets_in(source))
+                        progress.fault = Fault(redact(reason), is_changed=isinstance(problem, ChangedError))
+                        if not self.task.keeps_damaged:
+                            drop(place)
+                            yield Failed(place, progress.fault)
 
-    def _each(
-        self,
-        source: Source,
-        places: Sequence[int],
-        read: Callable[[int, Open], Iterator[Batch]],
-        drop: Callable[[int], None],
-    ) -> Iterator[Batch | Failed]:
-        """The same for the artifacts of one source."""
-        chosen = [(place, self.progress[place]) for place in places if self.progress[place].fault is None]
-        with source.opener([progress.reading.artifact for _, progress in chosen]) as open_:
-            for place, progress in chosen:
-                try:
-                    yield from read(place, open_)
-                    progress.end()
-                except PluginError:
-                    raise  # no fault of the artifact
-                except (*GONE, TailpipeError) as problem:
-                    if isinstance(problem, TailpipeError):
-                        reason = problem.with_hint
-                    else:
-                        reason = f'cannot read "{progress.reading.artifact.uri}": {problem.strerror or problem}'
-                    redact = Redactor(secrets_in(source))
-                    progress.fault = Fault(redact(reason), is_changed=isinstance(problem, ChangedError))
-                    if self.task.keeps_damaged:
-                        continue
-                    drop(place)
-                    yield Failed(place, progress.fault)
-
-    def _members(self, progress: Progress, open_: Open) -> Iterator[Member]:
+    def members(self, place: int, open_: Open) -> Iterator[Member]:
+        """The members of an artifact, one after the other."""
+        progress = self.progress[place]
         limits, artifact = self.task.limits, progress.reading.artifact
         spill = self.task.spill
         with watched(artifact, self.meter.timed("fetch", open_)) as (stream, watch):

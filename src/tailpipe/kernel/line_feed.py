@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailpipe.kernel.feed import BadRow, Batch, Failed, Held
-from tailpipe.kernel.intake import Intake
+from tailpipe.kernel.intake import Intake, Open
 from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.task import Fault, Task
 from tailpipe.model.format import ENCODINGS, Format
@@ -17,9 +17,6 @@ from tailpipe.model.meter import Meter
 from tailpipe.model.parsing import LineParser, Lines
 from tailpipe.plugin.arrow import chosen
 from tailpipe.unpack.text import LineSplitter, Split, TextOptions
-from tailpipe.unpack.unpack import Member
-
-__all__ = ["LineFeed"]
 
 
 class LineFeed:
@@ -50,14 +47,14 @@ class LineFeed:
 
     def events(self) -> Iterator[Batch | Failed]:
         """Batches of about `batch_bytes`."""
-        yield from self._intake.events(self._read, self._held.drop)
+        yield from self._intake.each(self._read, self._held.drop)
         yield from self._held.parse()
 
-    def _read(self, place: int, members: Iterator[Member]) -> Iterator[Batch]:
+    def _read(self, place: int, open_: Open) -> Iterator[Batch]:
         progress = self.progress[place]
         reading = progress.reading
         ordinals = 0
-        for member in members:
+        for member in self._intake.members(place, open_):
             # An archive is read from its beginning again, and what was taken of it is skipped. So is a file in which
             # a header may stand anywhere.
             start = 0 if member.name or self._header_prefix else reading.offset_bytes

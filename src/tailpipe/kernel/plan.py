@@ -1,4 +1,4 @@
-"""From a task to all that running it needs: the shape of its rows, the feed of its format, and what is news."""
+"""Plan a task: the shape of its rows, the feed of its format, and the fields that are new."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from tailpipe.errors import TailpipeError
 from tailpipe.formats.key_limit import most_frequent, reject_records
 from tailpipe.frozen import frozen
-from tailpipe.kernel.assumed_years import YearBasis
 from tailpipe.kernel.events import event_outputs
 from tailpipe.kernel.feed import Feed, JointFeed
 from tailpipe.kernel.format_faults import blamed_on, format_fault
@@ -19,6 +18,7 @@ from tailpipe.kernel.row_buffer import RowBuffer
 from tailpipe.kernel.shape import ADDRESS_COLUMNS, LOCATION, PREFIX, Shape
 from tailpipe.kernel.task import Fault, Reading, Task
 from tailpipe.kernel.undeclared import infer_json, infer_text, keys_of, widened
+from tailpipe.model.assumed_years import YearBasis
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.format import ENCODINGS, FIELDS_LIMIT, Format
 from tailpipe.model.meter import Meter
@@ -40,10 +40,8 @@ if TYPE_CHECKING:
     from tailpipe.kernel.years import Years
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["Plan", "has_times_without_year", "plan_task", "year_basis"]
-
 _FEW = 64
-"""Up to so many artifacts a list in the query is faster than a join; beyond, planning the query takes its time."""
+"""Up to this number of artifacts a list in the query is faster than a join; beyond, planning the query takes long."""
 
 
 @frozen
@@ -62,11 +60,13 @@ class Plan:
     """The fields that JSON has inside others."""
     unclaimed: frozenset[str] = frozenset()
     """The fields that only paths of common columns take."""
+    types: Mapping[str, str] = field(default_factory=dict)
+    """The DuckDB types of the fields that expressions count on, if they are not all text."""
     meter: Meter = field(default_factory=Meter)
 
     def years(self) -> Years | None:
-        """For formats whose times may lack the year, who knows it."""
-        if not has_times_without_year(self.task):
+        """The years of times that may lack it; None for formats whose times have one."""
+        if not self.task.format.has_times_without_year:
             return None
         from tailpipe.kernel.years import Years
 
@@ -97,12 +97,12 @@ class Plan:
         if isinstance(parser, DocumentParser):
             from tailpipe.kernel.document_feed import DocumentFeed
 
-            return DocumentFeed(self.task, format, parser, failed, connection, self._types(), self.meter)
+            return DocumentFeed(self.task, format, parser, failed, connection, self.types, self.meter)
         from tailpipe.kernel.checked_parser import CheckedParser
         from tailpipe.kernel.line_feed import LineFeed
 
         checked = CheckedParser(parser, format, format.noun, connection)
-        return LineFeed(self.task, format, checked, failed, fields=self._types(), meter=self.meter)
+        return LineFeed(self.task, format, checked, failed, fields=self.types, meter=self.meter)
 
     def _events(self, failed: Mapping[int, Fault], connection: duckdb.DuckDBPyConnection) -> Feed:
         """A reader of events: each message is what a line, or a record, is elsewhere."""
@@ -114,8 +114,7 @@ class Plan:
         if isinstance(parser, DocumentParser) and not parser.gives_records:
             raise TailpipeError(f'messages of a "{self.task.source.type}" cannot be {format.type}')
         checked = CheckedParser(parser, format, "message", connection)
-        fields = self._types()
-        return EventFeed(self.task, checked, failed, fields=fields, is_json=format.is_json, meter=self.meter)
+        return EventFeed(self.task, checked, failed, fields=self.types, is_json=format.is_json, meter=self.meter)
 
     def _parser(self, format: Format, noun: str, connection: duckdb.DuckDBPyConnection) -> LineParser | DocumentParser:
         context = ParseContext(
@@ -139,12 +138,6 @@ class Plan:
             raise format_fault(format, what)
         return parser
 
-    def _types(self) -> dict[str, str]:
-        """The DuckDB types of the fields that expressions count on, if they are not all text."""
-        if not self.task.format.is_json:
-            return {}
-        return {field: text_type(kind) for field, kind in self.wanted.items()}
-
     def _numbers(self) -> set[str]:
         """Fields that no one wants as text: whole numbers all of them, or times, which may be numbers."""
         if self.shape.null_if is not None:
@@ -158,7 +151,7 @@ class Plan:
         return {name for name, is_number in taken.items() if is_number}
 
     def too_narrow(self, buffer: RowBuffer, parsed: Parsed) -> dict[str, str]:
-        """Fields and columns whose type nobody declared, with values in hand that do not fit, and what they need.
+        """The undeclared fields and columns with values in hand that do not fit, and the types that they need.
 
         The batch has just been added, and its tables are still there.
         """
@@ -189,17 +182,15 @@ class Plan:
             return {}
         known = self._known_fields()
         if parsed.records:
-            return {} if len(self.task.types) >= FIELDS_LIMIT else self._new_keys(connection, parsed, known)
+            is_full = len(self.task.types) >= FIELDS_LIMIT
+            keys = {} if is_full else self._fresh_keys(connection, parsed, known)
+            kinds = infer_json(connection, parsed.records, "_raw", list(keys.values())) if keys else {}
+            return {field: kind for field, key in keys.items() if (kind := kinds[key]) is not None}
         fresh = [name for name in parsed.fields if name.lower() not in known and is_wanted(self.task.table, name)]
         rest = [name for name in fresh if parsed.fields[name] == "VARCHAR"]
         typed = {name: kind_of(parsed.fields[name]).name for name in fresh if name not in rest}
         found = infer_text(connection, f"SELECT * FROM ({parsed.sql}) WHERE _bad IS NULL", rest)
         return {**typed, **{name: kind for name, kind in found.items() if kind is not None}}
-
-    def _new_keys(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed, known: set[str]) -> dict[str, str]:
-        keys = self._fresh_keys(connection, parsed, known)
-        kinds = infer_json(connection, parsed.records, "_raw", list(keys.values())) if keys else {}
-        return {field: kind for field, key in keys.items() if (kind := kinds[key]) is not None}
 
     def _fresh_keys(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed, known: set[str]) -> dict[str, str]:
         """The keys of a batch that have no column yet and get one, by field: the most frequent if they are too many."""
@@ -270,18 +261,20 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     shape = Shape(
         outputs=outputs,
         stamps=_stamps(task, artifacts),
-        filter=_numbered_filter(connection, outputs, task),
+        filter=_numbered_filter(connection, outputs, task.filter) if task.filter is not None else None,
         tp_index=task.tp_index,
         outside=_outside([reading.days for reading in task.readings]),
         null_if=task.table.null_if,
         zone=task.format.timezone,
-        beside=frozenset(event_columns),
+        event_fields=frozenset(event_columns),
         location=location,
     )
     noun = "event" if task.source.yields_events else task.format.noun
     if not is_json:
         return Plan(task, shape, artifacts, names, wanted, noun)
-    return Plan(task, shape, artifacts, names, wanted, noun, field_paths(outputs), unclaimed_fields(outputs, named))
+    paths, unclaimed = field_paths(outputs), unclaimed_fields(outputs, named)
+    types = {field: text_type(kind) for field, kind in wanted.items()}
+    return Plan(task, shape, artifacts, names, wanted, noun, paths, unclaimed, types)
 
 
 def _numbered(connection: duckdb.DuckDBPyConnection, outputs: tuple[Output, ...], task: Task) -> tuple[Output, ...]:
@@ -294,13 +287,13 @@ def _numbered(connection: duckdb.DuckDBPyConnection, outputs: tuple[Output, ...]
     return with_numbers(connection, outputs, fields, task.types)
 
 
-def _numbered_filter(connection: duckdb.DuckDBPyConnection, outputs: Sequence[Output], task: Task) -> str | None:
+def _numbered_filter(connection: duckdb.DuckDBPyConnection, outputs: Sequence[Output], filter: str) -> str:
     """The filter, in which undeclared columns are numbers where that is needed: they may have become text by now."""
-    if task.filter is None or not any(output.is_open for output in outputs):
-        return task.filter
+    if not any(output.is_open for output in outputs):
+        return filter
     columns = {output.name.lower(): output.kind.stored for output in outputs}
     columns |= {name: kind.stored for name, kind in common_types(columns).items()}
-    return read_as_numbers(connection, task.filter, columns) or task.filter
+    return read_as_numbers(connection, filter, columns) or filter
 
 
 def _location(task: Task) -> str:
@@ -317,8 +310,11 @@ def _stamps(task: Task, artifacts: dict[str, Sequence[str | None]]) -> dict[str,
     for name in ADDRESS_COLUMNS:
         given[name] = [value if value and re.fullmatch(ADDRESS, value) else None for value in given[name]]
     given = {name: values for name, values in given.items() if any(values)}
-    given["tp_source_location"] = [one.artifact.uri for one in readings]
-    given["tp_source_name"] = [_place(one) for one in readings]
+    uris = [one.artifact.uri for one in readings]
+    given["tp_source_location"] = list(uris)
+    # The bucket, log group or folder of each artifact.
+    names = zip(uris, (one.artifact.fields.get("tp_source_name") for one in readings), strict=True)
+    given["tp_source_name"] = [name or uri.rpartition("/")[0] or uri for uri, name in names]
     stamps = {name: _by_artifact(name, values, artifacts) for name, values in given.items()}
     lists = {name for name in stamps if isinstance(COMMON_TYPES[name], ListType)}
     stamps |= {name: f"CASE WHEN {stamps[name]} IS NOT NULL THEN [{stamps[name]}] END" for name in lists}
@@ -331,23 +327,12 @@ def _stamps(task: Task, artifacts: dict[str, Sequence[str | None]]) -> dict[str,
     }
 
 
-def has_times_without_year(task: Task) -> bool:
-    """Whether times of its format may have no year."""
-    return task.format.read_as().has_times_without_year
-
-
 def year_basis(reading: Reading, now: datetime) -> tuple[YearBasis, date]:
     """The date after which no row of an artifact was written, and what says so."""
     if reading.artifact.day is not None:
         return "path", reading.artifact.day
     times = [time for time in (reading.artifact.modified, reading.committed_modified) if time is not None]
     return "modified" if times else "collected", max(times, default=now).astimezone(UTC).date()
-
-
-def _place(reading: Reading) -> str:
-    """The bucket, log group or folder that an artifact lies in."""
-    named = reading.artifact.fields.get("tp_source_name")
-    return named or reading.artifact.uri.rpartition("/")[0] or reading.artifact.uri
 
 
 def _by_artifact(name: str, values: Sequence[str | None], artifacts: dict[str, Sequence[str | None]]) -> str:
@@ -363,7 +348,7 @@ def _listed(values: Sequence[str | None]) -> str:
 
 
 def _outside(days: Sequence[DaySet | None]) -> str | None:
-    """The condition under which a row lies in none of the days of its artifact."""
+    """The condition for rows outside the days of their artifact."""
     branches = []
     for one in dict.fromkeys(day for day in days if day is not None):
         places = [str(number) for number, other in enumerate(days) if other == one]

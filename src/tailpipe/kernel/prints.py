@@ -11,8 +11,6 @@ from tailpipe.model.ledger import DAMAGED, UNREADABLE, Span, fingerprints
 from tailpipe.model.source import Source
 from tailpipe.unpack.unpack import Member, Unpacking
 
-__all__ = ["read_prints"]
-
 
 def read_prints(source: Source, artifact: Artifact, spans: Iterable[Span]) -> dict[Span, str | None]:
     """The prints of parts of the decompressed bytes; None for a part that it does not have.

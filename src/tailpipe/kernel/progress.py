@@ -8,8 +8,6 @@ from tailpipe.errors import ChangedError
 from tailpipe.kernel.task import Fault, Reading
 from tailpipe.model.ledger import HEAD_BYTES, TAIL_BYTES, printed
 
-__all__ = ["Progress"]
-
 
 @dataclass
 class Progress:
@@ -71,7 +69,7 @@ class Progress:
             raise self._other_content()
 
     def reach(self, size: int) -> None:
-        """Note how many bytes the artifact had, as it lies at its source, when its end was reached."""
+        """Note how many bytes the artifact had at its source when its end was reached."""
         listed = self.reading.artifact.size
         self._has_grown = listed is not None and size > listed
 

@@ -11,7 +11,7 @@ from tailpipe.frozen import frozen
 from tailpipe.kernel.shape import KEPT, REJECTED, Shape
 from tailpipe.model.parsing import Parsed
 from tailpipe.sql.casts import month_day
-from tailpipe.sql.connection import expression_types
+from tailpipe.sql.connection import expression_types, registered
 from tailpipe.sql.quoting import quoted
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from tailpipe.kernel.years import Years
     from tailpipe.sql.duck import duckdb
-
-__all__ = ["RowBuffer", "RowCount"]
 
 _WIDE = 200
 """Above so many columns DuckDB spends more time on looking for equal expressions than it saves by them."""
@@ -48,7 +46,7 @@ class RowCount:
 
 
 class RowBuffer:
-    """Rows of one task, from the parser to whoever takes them; memory grows until they are taken."""
+    """Rows of one task, between the parser and the caller that takes them; memory grows until they are taken."""
 
     def __init__(
         self,
@@ -58,12 +56,19 @@ class RowBuffer:
         artifacts: Mapping[str, Sequence[str | None]],
         years: Years | None = None,
     ) -> None:
+        import pyarrow as pa
+
         self.connection = connection
         self.shape = shape
         self.references = references
         self.years = years
         """Who knows the years of times that have none; None if there are no such times."""
-        self._know(artifacts)
+        # Shapes look up in this table what differs by artifact.
+        columns = {name: pa.array(values, pa.string()) for name, values in artifacts.items()}
+        count = max(map(len, columns.values()), default=0)
+        given = pa.table({"artifact": pa.array(range(count), pa.int32()), **columns})
+        with registered(connection, {"given": given}):
+            connection.execute("CREATE TEMP TABLE tp__artifacts AS FROM given")
         disabled = [*_DISABLED, *(["common_subexpressions"] if len(shape.outputs) > _WIDE else [])]
         connection.execute(f"SET disabled_optimizers = '{','.join(disabled)}'")
         connection.execute(_STRPTIME)
@@ -75,27 +80,6 @@ class RowBuffer:
         self.newest = 0
         """The `rowid` from which on rows are of the last batch."""
         self._added = 0
-
-    def _know(self, artifacts: Mapping[str, Sequence[str | None]]) -> None:
-        """Make the table in which shapes look up what differs by artifact."""
-        import pyarrow as pa
-
-        columns = {name: pa.array(values, pa.string()) for name, values in artifacts.items()}
-        count = max(map(len, columns.values()), default=0)
-        self.connection.register("given", pa.table({"artifact": pa.array(range(count), pa.int32()), **columns}))
-        self.connection.execute("CREATE TEMP TABLE tp__artifacts AS FROM given")
-        self.connection.unregister("given")
-
-    @contextmanager
-    def tables(self, parsed: Parsed) -> Iterator[None]:
-        """The batch's tables are there by their names."""
-        for name, table in parsed.tables.items():
-            self.connection.register(name, table)
-        try:
-            yield
-        finally:
-            for name in parsed.tables:
-                self.connection.unregister(name)
 
     def add(self, parsed: Parsed) -> None:
         """Shape a batch and keep its rows; the batch's tables must be there."""
@@ -110,7 +94,7 @@ class RowBuffer:
 
     @contextmanager
     def _dated(self, values: str, years: Years, time: str) -> Iterator[str]:
-        """The rows of `values` with the date near which each lies: null if its time is none without a year."""
+        """The rows of `values`, each with the date near which it was written; null unless its time lacks the year."""
         import pyarrow as pa
 
         self.connection.execute(f"CREATE TEMP TABLE tp__values AS {values}")
@@ -157,13 +141,6 @@ class RowBuffer:
             f" FROM ({self.shape.stored('tp__rows')}) GROUP BY ALL ORDER BY ALL"
         ).fetchall()
         return [RowCount(*row) for row in rows]
-
-    def nulls(self) -> dict[int, dict[str, int]]:
-        """For each artifact and column, the kept rows whose value did not fit."""
-        found: dict[int, dict[str, int]] = {}
-        for artifact, number, count in self.misfits(f"tp__disposition = {KEPT}"):
-            found.setdefault(artifact, {})[self.shape.outputs[number].name] = count
-        return found
 
     def misfits(self, condition: str) -> Iterator[tuple[int, int, int]]:
         """Artifact, number of the output, and count, of values that did not fit."""
@@ -226,18 +203,6 @@ class RowBuffer:
         """The query for the columns of a file over the rows in hand, and `more` columns of our own."""
         columns = ", ".join([*(quoted(name) for name in self.shape.columns), *more])
         return f"SELECT {columns} FROM ({self.shape.stored('tp__rows')}) WHERE tp__disposition = {KEPT} AND {condition}"
-
-    @contextmanager
-    def listed(self, name: str, values: Sequence[int]) -> Iterator[None]:
-        """Inside, there is a table of that name with the `value` of each `place`."""
-        import pyarrow as pa
-
-        table = pa.table({"place": pa.array(range(len(values)), pa.int32()), "value": pa.array(values, pa.int32())})
-        self.connection.register(name, table)
-        try:
-            yield
-        finally:
-            self.connection.unregister(name)
 
     def forget(self, artifact: int) -> None:
         """Leave out an artifact whose rows must not be kept."""

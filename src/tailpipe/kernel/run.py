@@ -9,10 +9,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import TailpipeError
-from tailpipe.kernel.assumed_years import AssumedYears
 from tailpipe.kernel.feed import Failed, Feed
 from tailpipe.kernel.format_faults import blamed_on_query
-from tailpipe.kernel.plan import Plan, has_times_without_year, plan_task, year_basis
+from tailpipe.kernel.plan import Plan, plan_task, year_basis
 from tailpipe.kernel.row_buffer import RowBuffer, RowCount
 from tailpipe.kernel.shape import FILTERED, KEPT, OUT_OF_WINDOW, REJECTED
 from tailpipe.kernel.stage import Stage
@@ -21,20 +20,20 @@ from tailpipe.kernel.task import Decided, Fault, Outcome, Reading, Result, Share
 from tailpipe.kernel.through import WriteThrough
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
+from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.meter import Meter
 from tailpipe.model.parsing import Parsed
 from tailpipe.model.staged import Sample
-from tailpipe.sql.connection import connect
+from tailpipe.sql.connection import connect, registered
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["OtherYearsError", "TaskRun", "read_rows", "run_task", "with_years"]
-
 _PACKED = 16
 """How many times as long as its artifact the text may be, as a rule."""
 _UNKNOWN = 1 << 40
+_ACCOUNTS = {KEPT: "kept", FILTERED: "filtered", REJECTED: "rejected", OUT_OF_WINDOW: "out_of_window"}
 
 
 def run_task(task: Task) -> tuple[Outcome, ...]:
@@ -43,48 +42,43 @@ def run_task(task: Task) -> tuple[Outcome, ...]:
     Bad data comes back as values; only a fault of the infrastructure raises.
     """
     meter = Meter()
+    failed: dict[int, Fault] = {}
     with meter("parse"):
-        outcomes = _run(task, meter)
+        while True:
+            stages = Stages(task.shares)
+            run = TaskRun(task, failed, stages.only, meter)
+            try:
+                for counts in run.portions():
+                    with meter("write"):
+                        stages.write(run.buffer, counts, run.rejected)
+                outcomes = run.outcomes(stages)
+                break
+            except _StartAgain as again:
+                # Some rows of a damaged artifact are in files already, together with those of others.
+                failed[again.artifact] = again.fault
+                stages.discard()
+            except OtherYearsError as other:
+                task = replace(task, years=other.years)
+                stages.discard()
+            except BaseException:
+                stages.discard()
+                raise
+            finally:
+                run.close()
+        if any(progress.fault for progress in run.feed.progress):
+            outcomes = [_dated(task, share, one) for share, one in zip(task.shares, outcomes, strict=True)]
     return (replace(outcomes[0], spent=meter.spent), *outcomes[1:])
 
 
-def _run(task: Task, meter: Meter) -> tuple[Outcome, ...]:
-    failed: dict[int, Fault] = {}
-    while True:
-        stages = Stages(task.shares)
-        run = TaskRun(task, failed, stages.only, meter)
-        try:
-            for counts in run.portions():
-                with meter("write"):
-                    stages.write(run.buffer, counts)
-                    stages.write_rejected(run.buffer, run.rejected())
-            return _dated(task, run.outcomes(stages))
-        except _StartAgain as again:
-            # Some rows of a damaged artifact are in files already, beside those of others.
-            failed[again.artifact] = again.fault
-            stages.discard()
-        except OtherYearsError as other:
-            task = replace(task, years=other.years)
-            stages.discard()
-        except BaseException:
-            stages.discard()
-            raise
-        finally:
-            run.close()
-
-
-def _dated(task: Task, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
-    """The outcomes with the dates of undated artifacts that are damaged: other rows of these dates have to wait."""
-    made = []
-    for share, outcome in zip(task.shares, outcomes, strict=True):
-        results = tuple(
-            replace(one, fault=replace(one.fault, dates=_dates(task, share, one.reading)))
-            if one.fault and not one.fault.is_changed and one.reading.artifact.day is None
-            else one
-            for one in outcome.results
-        )
-        made.append(replace(outcome, results=results))
-    return tuple(made)
+def _dated(task: Task, share: Share, outcome: Outcome) -> Outcome:
+    """The outcome with the dates of undated artifacts that are damaged: other rows of these dates have to wait."""
+    results = tuple(
+        replace(one, fault=replace(one.fault, dates=_dates(task, share, one.reading)))
+        if one.fault and not one.fault.is_changed and one.reading.artifact.day is None
+        else one
+        for one in outcome.results
+    )
+    return replace(outcome, results=results)
 
 
 def _dates(task: Task, share: Share, reading: Reading) -> DaySet:
@@ -103,12 +97,13 @@ def _dates(task: Task, share: Share, reading: Reading) -> DaySet:
 
 
 def with_years(task: Task) -> Task:
-    """A task of which no row gets another year when the rest of its artifact is known: it is read for that before.
+    """The task with the years of its artifacts, which are read for that beforehand.
 
-    For those who hand rows on and cannot take them back. A task that is parsed in one go needs nothing.
+    For callers that hand rows on and cannot take them back: without it, a row could get another year when the rest of
+    its artifact is known. A task that is parsed in one go needs nothing.
     """
     size = sum(reading.artifact.size or _UNKNOWN for reading in task.readings)
-    if not has_times_without_year(task) or size < task.limits.batch_bytes // _PACKED:
+    if not task.format.read_as().has_times_without_year or size < task.limits.batch_bytes // _PACKED:
         return task
     run = TaskRun(task.without_staging(), {})
     try:
@@ -182,6 +177,8 @@ class TaskRun:
         self.uris = [reading.artifact.uri for reading in task.readings]
         self.tallies = [_Tally() for _ in task.readings]
         self.samples_of: list[list[Sample]] = [[] for _ in task.shares]
+        self.rejected: list[pa.Table | None] = []
+        """The rejected rows of the current portion, for each share."""
         self.widenings: dict[str, str] = {}
         self.written: set[int] = set()
         self.prefixes = [prefix for share in task.shares for prefix in share.prefixes]
@@ -192,7 +189,7 @@ class TaskRun:
         self.connection.close()
 
     def portions(self) -> Iterator[list[RowCount]]:
-        """Fill the buffer and count what is in it, again and again; whoever asks takes the rows meanwhile."""
+        """Fill the buffer and count its rows, repeatedly; the caller takes the rows between two portions."""
         size = 0
         inside: set[int] = set()
         for event in self.feed.events():
@@ -201,7 +198,8 @@ class TaskRun:
                     raise _StartAgain(event.artifact, event.fault)
                 self.buffer.forget(event.artifact)
                 continue
-            self._take(event.parsed)
+            with blamed_on_query(self.plan.task.format, self.connection, event.parsed):
+                self._shape(event.parsed)
             size += event.size
             inside.update(event.artifacts)
             if size >= self.task.limits.flush_bytes or self.task.limits.batch_events is not None:
@@ -213,13 +211,9 @@ class TaskRun:
             raise OtherYearsError({**self.task.years, **wrong})
         yield self._count()
 
-    def _take(self, parsed: Parsed) -> None:
-        with blamed_on_query(self.plan.task.format, self.connection, parsed):
-            self._shape(parsed)
-
     def _shape(self, parsed: Parsed) -> None:
         if self.plan.task.table.map_fields:
-            with self.buffer.tables(parsed):
+            with registered(self.connection, parsed.tables):
                 self._widen(self.plan.new_fields(self.connection, parsed))
                 parsed = self.plan.bounded(self.connection, parsed)
         if self.through is not None:
@@ -230,7 +224,7 @@ class TaskRun:
                 self.tallies[artifact].accounts += Accounts(read=count, kept=count)
             if parsed.rows == 0:
                 return
-        with self.buffer.tables(parsed):
+        with registered(self.connection, parsed.tables):
             before = self.buffer.rows
             self.buffer.add(parsed)
             if self.buffer.rows - before != parsed.rows:
@@ -245,14 +239,19 @@ class TaskRun:
         counts = self.buffer.counts()
         for count in counts:
             tally = self.tallies[count.artifact]
-            tally.accounts += _accounts(count)
+            tally.accounts += Accounts(read=count.rows, **{_ACCOUNTS[count.disposition]: count.rows})
             if count.disposition == OUT_OF_WINDOW and count.tp_date is not None:
                 tally.left_out |= DaySet.of([count.tp_date])
-        for artifact, nulls in self.buffer.nulls().items():
-            for name, misfits in nulls.items():
-                known = self.tallies[artifact].nulls
-                known[name] = known.get(name, 0) + misfits
-        self._sample()
+        for artifact, number, misfits in self.buffer.misfits(f"tp__disposition = {KEPT}"):
+            nulls, name = self.tallies[artifact].nulls, self.plan.shape.outputs[number].name
+            nulls[name] = nulls.get(name, 0) + misfits
+        shares = [len(share.readings) for share in self.task.shares]
+        self.rejected = self.buffer.rejected(self.uris, self.prefixes, shares)
+        for samples, rejected in zip(self.samples_of, self.rejected, strict=True):
+            room = self.task.limits.samples - len(samples)
+            for row in rejected.slice(0, max(0, room)).to_pylist() if rejected is not None else ():
+                position = f"{self.plan.noun} {row['ordinal']}"
+                samples.append(Sample(row["artifact"], position, row["reason"], row["raw"] or ""))
         return counts
 
     @property
@@ -260,30 +259,19 @@ class TaskRun:
         """Some of the rejected rows."""
         return [sample for some in self.samples_of for sample in some]
 
-    def rejected(self) -> list[pa.Table | None]:
-        """The rejected rows in hand, for each share."""
-        return self.buffer.rejected(self.uris, self.prefixes, [len(share.readings) for share in self.task.shares])
-
-    def _sample(self) -> None:
-        for samples, rejected in zip(self.samples_of, self.rejected(), strict=True):
-            room = self.task.limits.samples - len(samples)
-            for row in rejected.slice(0, max(0, room)).to_pylist() if rejected is not None else ():
-                position = f"{self.plan.noun} {row['ordinal']}"
-                samples.append(Sample(row["artifact"], position, row["reason"], row["raw"] or ""))
-
-    def outcomes(self, stages: Stages) -> tuple[Outcome, ...]:
-        """All that came of each share, with the kept rows as the files' footers say them."""
+    def outcomes(self, stages: Stages) -> list[Outcome]:
+        """The outcome of each share, with the kept rows as the footers of the files have them."""
         widenings = tuple(Widening(name, kind) for name, kind in sorted(self.widenings.items()))
         results = iter(self._results())
         made = []
         for number, share in enumerate(self.task.shares):
-            stage, samples = stages[number], tuple(self.samples_of[number])
+            stage, samples = stages.all[number], tuple(self.samples_of[number])
             own = tuple(islice(results, len(share.readings)))
             made.append(Outcome(tuple(stage.files), own, samples, widenings, frozenset(stage.filled)))
-        return tuple(made)
+        return made
 
     def _results(self) -> Iterator[Result]:
-        """What became of each artifact."""
+        """The result of each artifact."""
         years = self.assumed_years()
         is_keyed = self.task.source.yields_events  # read from its beginning; known events are left out later
         progress_of = zip(self.task.readings, self.feed.progress, self.tallies, strict=True)
@@ -312,14 +300,3 @@ class TaskRun:
             place: AssumedYears(year_basis(self.task.readings[place], now)[0], dict(counts))
             for place, counts in rows.items()
         }
-
-
-def _accounts(count: RowCount) -> Accounts:
-    rows, kind = count.rows, count.disposition
-    return Accounts(
-        read=rows,
-        kept=rows if kind == KEPT else 0,
-        filtered=rows if kind == FILTERED else 0,
-        rejected=rows if kind == REJECTED else 0,
-        out_of_window=rows if kind == OUT_OF_WINDOW else 0,
-    )

@@ -11,9 +11,7 @@ from tailpipe.kernel.row_buffer import RowBuffer
 from tailpipe.kernel.task import Reading, Share, Task
 from tailpipe.kernel.undeclared import widened
 from tailpipe.sql.casts import kind_of
-from tailpipe.sql.connection import connect
-
-__all__ = ["sample"]
+from tailpipe.sql.connection import connect, registered
 
 _ARTIFACTS = 16
 _BYTES = 1024 * 1024
@@ -44,11 +42,11 @@ def _types(task: Task) -> dict[str, str]:
     """What the first batch shows."""
     with connect(task.limits.memory) as connection:
         plan = plan_task(task, connection)
-        buffer = RowBuffer(connection, plan.shape, plan.references, plan.artifacts)
+        RowBuffer(connection, plan.shape, plan.references, plan.artifacts)  # it prepares the connection
         batch = next((event for event in plan.feed({}, connection).events() if isinstance(event, Batch)), None)
         if batch is None:
             return {}
-        with buffer.tables(batch.parsed):
+        with registered(connection, batch.parsed.tables):
             found = plan.new_fields(connection, batch.parsed)
             # An expression may have another type, now that it is known which fields are whole numbers.
             given = plan_task(replace(task, types=found), connection).given(connection, batch.parsed)

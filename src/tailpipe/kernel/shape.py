@@ -29,8 +29,6 @@ from tailpipe.sql.casts import Cast, Clock, cast
 from tailpipe.sql.quoting import index_value, json_shape, literal, quoted
 from tailpipe.sql.times import cast_by_format
 
-__all__ = ["ADDRESS_COLUMNS", "FILTERED", "KEPT", "OUT_OF_WINDOW", "PREFIX", "REJECTED", "Shape"]
-
 KEPT, FILTERED, REJECTED, OUT_OF_WINDOW = range(4)
 PREFIX = "prefix"
 """The column of `tp__artifacts` with what the ids of an artifact's rows begin with."""
@@ -44,6 +42,7 @@ ADDRESS_COLUMNS = ("tp_destination_ip", "tp_ips", "tp_source_ip")
 """Columns that hold addresses alone, so that every value of them can be cast to INET."""
 _ENDLESS = ("inf", "infinity", "nan")
 _TEXT = re.compile(r"'(?:[^']|'')*'")
+_LOOKED_UP = "tp__artifacts."
 
 
 @frozen
@@ -63,26 +62,28 @@ class Shape:
     null_if: str | None = None
     zone: str | None = None
     """Of times that name none; UTC if not given."""
-    beside: frozenset[str] = frozenset()
-    """Fields that are not the format's: `*` does not mean them."""
+    event_fields: frozenset[str] = frozenset()
+    """Fields that are not the format's: `*` does not include them."""
     location: str | None = None
     """The location of the artifact as SQL over `_artifact`, if an expression takes it."""
 
     # The steps
 
     def base(self, parsed: Parsed, references: Iterable[str]) -> str:
-        """The parsed rows with every field that somebody refers to."""
+        """The parsed rows with every field that is referenced."""
         have = {name.lower() for name in parsed.fields}
         wanted = [*references, *(output.source for output in self.outputs if output.source is not None)]
         missing = {name.lower(): name for name in wanted if name.lower() not in have}
-        own = [name for name in parsed.fields if name not in self.beside]
+        own = [name for name in parsed.fields if name not in self.event_fields]
+        texts = [name for name, kind in parsed.fields.items() if kind == "VARCHAR" and self.null_if is not None]
+        values = {name: f"nullif({quoted(name)}, {literal(self.null_if)})" for name in texts}
         items = [
             "_artifact AS tp__artifact",
             "_ordinal AS tp__ordinal",
             "_raw AS tp__raw",
             "_bad AS tp__bad",
             *(f"{column} AS {quoted(f'tp__misfit_{name}')}" for name, column in parsed.misfits.items()),
-            *(self._field(name, kind) for name, kind in parsed.fields.items()),
+            *(f"{values.get(name) or quoted(name)} AS {_alias(name)}" for name in parsed.fields),
             *(f"{self._missing(name, own, wanted)} AS {_alias(name)}" for name in missing.values()),
         ]
         for number, output in enumerate(self.outputs):
@@ -97,15 +98,15 @@ class Shape:
         return f"SELECT {', '.join(items) or '1'} FROM ({base})"
 
     def values(self, base: str) -> str:
-        """The value of each column; a transform is wrapped, so that its failure is told from a null."""
-        items = ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad"]
+        """The value of each column; a transform is wrapped, to distinguish its failure from a null."""
+        items = []
         for number, output in enumerate(self.outputs):
             if self._first(number) != number:
                 continue
             value = self._value(number, output)
             wrapped = _tried(value) if output.transform is not None else value
             items.append(f"{wrapped} AS tp__v{number}")
-        return f"SELECT *, {', '.join(items[4:])} FROM ({base})" if items[4:] else base
+        return f"SELECT *, {', '.join(items)} FROM ({base})" if items else base
 
     def time_without_year(self, given: Sequence[str]) -> str | None:
         """The value that may be a time without a year, over `values`: that of the row's own time if it may be one."""
@@ -117,15 +118,17 @@ class Shape:
         return self._input(min(texts)[1], "VARCHAR") if texts else None
 
     def typed(self, values: str, given: Sequence[str], misfits: Mapping[str, str], near: str | None = None) -> str:
-        """The columns in their stored types under passing names, and the bits of misfits.
+        """The columns in their stored types under temporary names, and the bits of misfits.
 
-        `near` is the column with the date near which the row lies, for times without a year.
-
-        Whether a value was lost is asked one level above its cast, so that no cast is written twice.
+        `near` is the column with the date near which the row was written, for times without a year. Whether a value was
+        lost is checked one level above its cast, so that no cast is written twice.
         """
         clock = Clock(self.zone, near)
         casts = [self._cast(number, one, given[number], misfits, clock) for number, one in enumerate(self.outputs)]
-        items = ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad", f"{self._shown_time()} AS tp__time"]
+        # The text that should have been a time, for the reason.
+        time = next((n for n, one in enumerate(self.outputs) if one.name == "tp_timestamp" and one.source), None)
+        shown = "NULL::VARCHAR" if time is None else f"left(tp__v{self._first(time)}::VARCHAR, 100)"
+        items = ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad", f"{shown} AS tp__time"]
         items += [f"{made.value} AS tp__c{number}" for number, made in enumerate(casts)]
         lost = {}
         for number, made in enumerate(casts):
@@ -137,7 +140,9 @@ class Shape:
                 items.append(f"{made.misfit} AS tp__had{number}")
                 lost[number] = f"tp__had{number}"
         kept = ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad", "tp__time"]
-        kept += [self._kept(number) for number in range(len(casts))]
+        for number, output in enumerate(self.outputs):  # a list of addresses that has none is null
+            name, is_list = f"tp__c{number}", output.name in ADDRESS_COLUMNS and isinstance(output.kind, ListType)
+            kept.append(f"CASE WHEN len({name}) > 0 THEN {name} END AS {name}" if is_list else name)
         # The fields of a row that could not be parsed mean nothing.
         kept += [
             f"CASE WHEN tp__bad IS NULL THEN {word} ELSE 0 END AS tp__coerced{n}"
@@ -148,16 +153,18 @@ class Shape:
     def finished(self, inner: str, columns: Iterable[str], carried: Iterable[str], *, is_final: bool) -> str:
         """All columns of the table over `columns`, the names under which `inner` has the outputs.
 
-        What must be looked up is left out before the end, unless the row's disposition may hang on it.
+        What must be looked up is added at the end only, unless the row's disposition may depend on it.
         """
         # Qualified, because the table of artifacts may have a column of the same name.
         mapped = {output.name: f"tp__inner.{name}" for output, name in zip(self.outputs, columns, strict=True)}
         items = [f"{mapped[name]} AS {quoted(name)}" for name in mapped if name not in COMMON_TYPES]
         time = mapped.get("tp_timestamp", "NULL::TIMESTAMP")
+        judged = {"tp_timestamp", *(output.name for output in self.outputs if output.required)}
         for name, kind in common_types(mapped).items():
             parts = [mapped[name]] if name in mapped else []
             stamp = self.stamps.get(name)
-            if stamp is not None and (is_final or self._is_judged(name) or not _is_looked_up(stamp)):
+            is_early = self.filter is not None or name in judged
+            if stamp is not None and (is_final or is_early or _LOOKED_UP not in stamp):
                 parts.append(stamp)
             value = f"coalesce({', '.join(parts)})" if len(parts) > 1 else (parts or [f"NULL::{kind.stored}"])[0]
             if name == "tp_date":
@@ -166,7 +173,7 @@ class Shape:
                 continue
             items.append(f"{value} AS {name}")
         rows = f"({inner}) AS tp__inner"
-        if any(map(_is_looked_up, items)):
+        if any(_LOOKED_UP in item for item in items):
             rows += " LEFT JOIN tp__artifacts ON tp__artifacts.artifact = tp__inner.tp__artifact"
         inside = f"SELECT {', '.join([*carried, *items])} FROM {rows}"
         return f"SELECT *, {index_value(self.tp_index)} AS tp_index FROM ({inside})"
@@ -175,18 +182,21 @@ class Shape:
         """What is kept in memory: the outputs under their names, and the row's disposition."""
         words = [f"tp__coerced{n}" for n in range(self.words)]
         columns = [f"tp__c{n}" for n in range(len(self.outputs))]
-        finished = self.finished(
-            typed,
-            columns,
-            ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad", "tp__time", *words],
-            is_final=False,
-        )
+        carried = ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad", "tp__time", *words]
+        finished = self.finished(typed, columns, carried, is_final=False)
         test = _tried(f"({self.filter}\n)") if self.filter else "{'v': true}"
         judged = f"SELECT *, {test} AS tp__test, {self._reason()} AS tp__reason FROM ({finished})"
         reason = "coalesce(tp__reason, CASE WHEN tp__test IS NULL THEN 'the filter cannot be computed' END)"
+        branches = [f"WHEN {reason} IS NOT NULL THEN {REJECTED}"]
+        branches += [f"WHEN struct_extract(tp__test, 'v') IS NOT TRUE THEN {FILTERED}"] if self.filter else []
+        branches += [f"WHEN {self.outside} THEN {OUT_OF_WINDOW}"] if self.outside else []
+        disposition = f"(CASE {' '.join(branches)} ELSE {KEPT} END)::UTINYINT"
+        # A text of no more than RAW_BYTES bytes: a character has four at most.
+        head = f"left(tp__raw, {RAW_BYTES})"
+        raw = f"CASE WHEN strlen({head}) <= {RAW_BYTES} THEN {head} ELSE left(tp__raw, {RAW_BYTES // 4}) END"
         return (
-            f"SELECT tp__artifact, tp__ordinal, {self._disposition(reason)} AS tp__disposition,"
-            f" {reason} AS tp__reason, CASE WHEN {reason} IS NOT NULL THEN {_cut('tp__raw')} END AS tp__raw"
+            f"SELECT tp__artifact, tp__ordinal, {disposition} AS tp__disposition,"
+            f" {reason} AS tp__reason, CASE WHEN {reason} IS NOT NULL THEN {raw} END AS tp__raw"
             + "".join(f", {name}" for name in [*words, *(quoted(output.name) for output in self.outputs)])
             + f" FROM ({judged})"
         )
@@ -201,14 +211,14 @@ class Shape:
         return own | {name: kind.stored for name, kind in common.items()}
 
     def stored(self, table: str, more: Sequence[str] = ()) -> str:
-        """A query over disposed rows that gives the columns of a file, and our own beside them."""
+        """A query over disposed rows that returns the columns of a file, and our own."""
         names = [quoted(output.name) for output in self.outputs]
         carried = ["tp__artifact", "tp__ordinal", "tp__disposition", *more]
         return self.finished(f"SELECT * FROM {table}", names, carried, is_final=True)
 
     @property
     def words(self) -> int:
-        """How many columns of bits tell the misfits."""
+        """The number of columns whose bits mark the misfits."""
         return -(-len(self.outputs) // _BITS)
 
     def misfit_count(self, number: int) -> str:
@@ -224,19 +234,9 @@ class Shape:
 
     # Parts
 
-    def _is_judged(self, name: str) -> bool:
-        required = {output.name for output in self.outputs if output.required}
-        return self.filter is not None or name == "tp_timestamp" or name in required
-
     def _missing(self, name: str, own: Sequence[str], wanted: Sequence[str]) -> str:
         is_location = self.location is not None and name.lower() == LOCATION
         return self.location or "" if is_location else gathered(name, own, wanted)
-
-    def _field(self, name: str, kind: str) -> str:
-        value = quoted(name)
-        if self.null_if is not None and kind == "VARCHAR":
-            value = f"nullif({value}, {literal(self.null_if)})"
-        return f"{value} AS {_alias(name)}"
 
     def _value(self, number: int, output: Output) -> str:
         if output.transform is not None:
@@ -272,7 +272,9 @@ class Shape:
         if output.is_open and given == "VARCHAR":
             made = Cast(made.value, round_trip(value, output.kind.name))
         if output.name == "tp_timestamp":
-            made = Cast(_within_calendar(made.value), made.misfit)
+            # Python has no dates beyond these; DuckDB has, and `infinity` too.
+            known = "BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
+            made = Cast(f"CASE WHEN {made.value} {known} THEN {made.value} END", made.misfit)
         if output.name in ADDRESS_COLUMNS:
             is_list = isinstance(output.kind, ListType)
             made = _addresses(made) if is_list else _address(made, is_counted=not output.takes)
@@ -287,12 +289,6 @@ class Shape:
             return Cast(f"CASE WHEN NOT {wrong} THEN {made.value} END", misfit)
         return made
 
-    def _kept(self, number: int) -> str:
-        """A cast value under its passing name; a list of addresses that has none is null."""
-        name, output = f"tp__c{number}", self.outputs[number]
-        is_list = output.name in ADDRESS_COLUMNS and isinstance(output.kind, ListType)
-        return f"CASE WHEN len({name}) > 0 THEN {name} END AS {name}" if is_list else name
-
     def _words(self, lost: Mapping[int, str]) -> list[str]:
         words = []
         for word in range(self.words):
@@ -303,15 +299,6 @@ class Shape:
             ]
             words.append(" + ".join(bits) if bits else "0::BIGINT")
         return words
-
-    def _shown_time(self) -> str:
-        """The text that should have been a time, for the reason."""
-        for number, output in enumerate(self.outputs):
-            if output.name == "tp_timestamp":
-                return (
-                    f"left(tp__v{self._first(number)}::VARCHAR, 100)" if output.source is not None else "NULL::VARCHAR"
-                )
-        return "NULL::VARCHAR"
 
     def _reason(self) -> str:
         time = next((output for output in self.outputs if output.name == "tp_timestamp"), None)
@@ -329,28 +316,16 @@ class Shape:
                 branches.append(f"WHEN {quoted(output.name)} IS NULL THEN {literal(reason)}")
         return "CASE " + " ".join(branches) + " END"
 
-    def _disposition(self, reason: str) -> str:
-        branches = [f"WHEN {reason} IS NOT NULL THEN {REJECTED}"]
-        if self.filter:
-            branches.append(f"WHEN struct_extract(tp__test, 'v') IS NOT TRUE THEN {FILTERED}")
-        if self.outside:
-            branches.append(f"WHEN {self.outside} THEN {OUT_OF_WINDOW}")
-        return "(CASE " + " ".join(branches) + f" ELSE {KEPT} END)::UTINYINT"
-
-
-def _is_looked_up(stamp: str) -> bool:
-    return "tp__artifacts." in stamp
-
 
 def _tried(value: str) -> str:
-    """An expression of the user's, in a struct, so that its failure, a null, is told from its being null."""
+    """A user's expression in a struct, to distinguish its failure, a null, from its value being null."""
     # What stands in several expressions, DuckDB computes beforehand, and then TRY does not see it fail. It
     # leaves alone what stands in a CASE, if it cannot tell what comes of that.
     return f"CASE WHEN tp__ordinal >= 0 THEN TRY(struct_pack(v := {value})) END"
 
 
 def _alias(field: str) -> str:
-    """The name of a field beside our own."""
+    """The name of a field among our own columns."""
     return quoted(f"_{field}" if field.lower().startswith("tp__") else field)
 
 
@@ -388,16 +363,3 @@ def _addresses(made: Cast) -> Cast:
     once = f"list_transform([{plain}], lambda tp__all: {first})[1]"
     is_mapped = may_be_mapped(f"array_to_string({texts}, ',')")
     return Cast(f"CASE WHEN {is_mapped} THEN {once} ELSE {found} END", made.misfit)
-
-
-def _within_calendar(value: str) -> str:
-    # Python, and so the rest of us, has no dates beyond these; DuckDB has, and `infinity` too.
-    return (
-        f"CASE WHEN {value} BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59.999999' THEN {value} END"
-    )
-
-
-def _cut(raw: str) -> str:
-    """A text of no more than RAW_BYTES bytes: a character has four at most."""
-    head = f"left({raw}, {RAW_BYTES})"
-    return f"CASE WHEN strlen({head}) <= {RAW_BYTES} THEN {head} ELSE left({raw}, {RAW_BYTES // 4}) END"

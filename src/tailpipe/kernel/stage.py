@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["PARQUET", "Key", "Stage", "key_condition", "with_constants"]
-
 PARQUET = "FORMAT parquet, COMPRESSION zstd, RETURN_STATS"
 
 NO_CONSTANTS: Mapping[str, str] = {}
@@ -37,10 +35,6 @@ class Stage:
         self.filled: set[str] = set()
         """The columns that have a value in some row."""
 
-    def write_query(self, buffer: RowBuffer, query: str, key: Key) -> tuple[str, int]:
-        """Write the rows of a query, all of one index and date; gives the path and how many there were."""
-        return self.copy(buffer.connection, query, key, buffer.shape.columns, buffer.shape.constants)
-
     def copy(
         self,
         connection: duckdb.DuckDBPyConnection,
@@ -49,7 +43,10 @@ class Stage:
         columns: Mapping[str, str],
         constants: Mapping[str, str] = NO_CONSTANTS,
     ) -> tuple[str, int]:
-        """The same for rows that no buffer has in hand; `constants` are the texts of columns, as SQL."""
+        """Write the rows of a query, all of one index and date; returns the path and the number of rows.
+
+        `constants` are the texts of columns that have one in all rows, as SQL.
+        """
         path = self.path()
         index = {"tp_index": literal(key[1])} if key[1] is not None and "\0" not in key[1] else {}
         rows = with_constants(query, {**constants, **index})
@@ -68,7 +65,7 @@ class Stage:
         columns: Mapping[str, str],
         part_bytes: int,
     ) -> None:
-        """The same into several files one after the other, each of about so many bytes."""
+        """Write the rows of a query into several files one after the other, each of about `part_bytes`."""
         directory = self.path()
         rows = connection.execute(
             f"COPY ({query}) TO {literal(str(directory))} ({PARQUET}, FILE_SIZE_BYTES {part_bytes},"
@@ -109,7 +106,10 @@ class Stage:
 
     def _add(self, columns: Mapping[str, str], path: Path, row: tuple[Any, ...], key: Key) -> None:
         bounds = row[4]['"tp_timestamp"']
-        self.filled |= {name for name in columns if _has_value(row[4].get(f'"{name}"'), row[1])}
+        for name in columns:
+            statistics = row[4].get(f'"{name}"')  # nested columns have none of their own
+            if statistics is None or int(statistics.get("null_count", 0)) < row[1]:
+                self.filled.add(name)
         self.files.append(
             StagedFile(
                 path=path.name,
@@ -130,19 +130,16 @@ class Stage:
         return Path(self._staging.directory) / f"{self._staging.prefix}-{self._number:04d}.staged"
 
 
-def _has_value(statistics: Mapping[str, str] | None, rows: int) -> bool:
-    """Whether a column has a value in some row, as its statistics say; nested ones have none of their own."""
-    return statistics is None or int(statistics.get("null_count", 0)) < rows
-
-
 def key_condition(key: Key) -> str:
     """The condition for rows of this date and index."""
     return f"tp_date = DATE '{key[0].isoformat()}' AND tp_index IS NOT DISTINCT FROM {literal(key[1])}"
 
 
 def with_constants(query: str, constants: Mapping[str, str]) -> str:
-    """The same rows, with the columns that are the same in all of them as an enum: it is text in the file, too, but
-    DuckDB need not look at the text of each row to see that."""
+    """A query with the columns that have the same text in all rows as enums.
+
+    They are text in the file, too, but DuckDB need not compare the texts of all rows to see that.
+    """
     if not constants:
         return query
     items = ", ".join(f"{sql}::ENUM({sql}) AS {name}" for name, sql in constants.items())
@@ -150,6 +147,6 @@ def with_constants(query: str, constants: Mapping[str, str]) -> str:
 
 
 def _secured(path: Path) -> str:
-    """Bring the file to the disk for good, and give its checksum: nobody else fsyncs parquet."""
+    """Write the file durably to the disk, and return its checksum: DuckDB does not fsync parquet."""
     LOCAL.sync(path)
     return LOCAL.checksum(path)

@@ -1,4 +1,4 @@
-"""Tasks: what the kernel is to do, and what came of it. Plain values that travel between processes."""
+"""Tasks of the kernel and their outcomes: plain values that travel between processes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any
 
 from tailpipe.frozen import frozen
-from tailpipe.kernel.assumed_years import AssumedYears
 from tailpipe.kernel.delivery import Place
 from tailpipe.model.artifact import Accounts, Artifact
+from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.format import Format
 from tailpipe.model.meter import Spent
@@ -19,25 +19,11 @@ from tailpipe.model.source import Source
 from tailpipe.model.staged import Sample, StagedFile
 from tailpipe.model.table import Table
 
-__all__ = [
-    "Decided",
-    "Fault",
-    "Limits",
-    "Outcome",
-    "Reading",
-    "Result",
-    "Share",
-    "Staging",
-    "Task",
-    "Widening",
-    "row_prefix",
-]
-
 _MEGABYTE = 1024 * 1024
 
 
 def row_prefix(partition: str, origin: str, generation: int) -> str:
-    """What the `tp_id` of each row of an artifact begins with."""
+    """The prefix of the `tp_id` of each row of an artifact."""
     name = f"{partition}\0{origin}\0{generation}".encode("utf-8", "surrogateescape")
     return hashlib.blake2b(name, digest_size=8).hexdigest()
 
@@ -64,7 +50,7 @@ class Reading:
     """When it was last written, as of that commit."""
 
     def row_prefix(self, partition: str) -> str:
-        """What the `tp_id` of each of its rows begins with."""
+        """The prefix of the `tp_id` of each of its rows."""
         return row_prefix(partition, self.origin, self.generation)
 
 
@@ -94,7 +80,7 @@ class Limits:
 
 @frozen
 class Staging:
-    """Where files go: `directory` must exist; `prefix` tells this attempt of the task from any other.
+    """Where files go: `directory` must exist; `prefix` is different for each attempt of the task.
 
     `spill` is a local directory that may take what does not fit into memory. With a `place` the files go into a store,
     and the directory is one that the task makes for itself.
@@ -125,8 +111,8 @@ class Share:
 
     @property
     def prefixes(self) -> list[str]:
-        """What the ids of each artifact's rows begin with."""
-        return [reading.row_prefix(self.partition) for reading in self.readings]
+        """The prefix of the ids of the rows of each artifact."""
+        return [row_prefix(self.partition, one.origin, one.generation) for one in self.readings]
 
 
 @frozen
@@ -218,7 +204,7 @@ class Widening:
 
 @frozen
 class Result:
-    """What became of one artifact: its accounts, how far it was read, and what was noticed.
+    """The result of reading one artifact: its accounts, how far it was read, and what was noticed.
 
     `fault` says why it could not be read to its end; then nothing is counted. `nulls`
     counts, by column, kept rows with a value that did not fit and was left out. Prints are None for

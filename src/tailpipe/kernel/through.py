@@ -14,12 +14,11 @@ from tailpipe.kernel.row_buffer import RowBuffer
 from tailpipe.kernel.shape import KEPT, PREFIX
 from tailpipe.kernel.stage import Key, Stage, key_condition
 from tailpipe.model.parsing import Parsed
+from tailpipe.sql.connection import registered
 from tailpipe.sql.quoting import literal, quoted
 
 if TYPE_CHECKING:
     import numpy as np
-
-__all__ = ["WriteThrough"]
 
 _PROBE_ROWS = 2048
 LEAST_ROWS = 8192
@@ -41,7 +40,7 @@ class WriteThrough:
         """What the batch before had; the next one has most likely the same."""
 
     def write(self, parsed: Parsed) -> tuple[dict[int, int], Parsed]:
-        """Write what can be written; gives the rows written of each artifact, and what is left of the batch."""
+        """Write the plain rows; returns the number of rows written of each artifact, and the rest of the batch."""
         import numpy as np
 
         from tailpipe.plugin.arrow import chosen_rows
@@ -53,8 +52,13 @@ class WriteThrough:
         if key is None:
             self._pays = False
             return {}, parsed
-        with self._buffer.tables(parsed):
-            path, count = self._stage.write_query(self._buffer, self._query(parsed, key), key)
+        with registered(self._buffer.connection, parsed.tables):
+            shape = self._buffer.shape
+            columns = ", ".join(quoted(name) for name in shape.columns)
+            query = (
+                f"SELECT {columns} FROM ({self._finished(parsed)}) WHERE {self._is_plain()} AND {key_condition(key)}"
+            )
+            path, count = self._stage.copy(self._buffer.connection, query, key, shape.columns, shape.constants)
         artifacts = table["_artifact"].to_numpy()
         if count == parsed.rows:
             self._key = key
@@ -68,17 +72,13 @@ class WriteThrough:
 
     def _probe(self, probe: Parsed) -> Key | None:
         """The index and date that most of the first rows have, if they are plain rows otherwise."""
-        with self._buffer.tables(probe):
+        with registered(self._buffer.connection, probe.tables):
             rows = self._buffer.connection.execute(
                 f"SELECT tp_date, tp_index, count(*) FROM ({self._finished(probe)}) WHERE {self._is_plain()}"
                 " GROUP BY ALL ORDER BY 3 DESC LIMIT 1"
             ).fetchall()
         total = next(iter(probe.tables.values())).num_rows
         return (rows[0][0], rows[0][1]) if rows and rows[0][2] >= _MOST * total else None
-
-    def _query(self, parsed: Parsed, key: Key) -> str:
-        columns = ", ".join(quoted(name) for name in self._buffer.shape.columns)
-        return f"SELECT {columns} FROM ({self._finished(parsed)}) WHERE {self._is_plain()} AND {key_condition(key)}"
 
     def _finished(self, parsed: Parsed) -> str:
         shape = self._buffer.shape
@@ -90,7 +90,7 @@ class WriteThrough:
         return " AND ".join([f"tp__disposition = {KEPT}", *words])
 
     def _written(self, path: str) -> np.ndarray[Any, Any]:
-        """Artifact and ordinal of the rows in a file, in one number; their ids tell both."""
+        """Artifact and ordinal of the rows in a file, as one number; both are in their ids."""
         query = (
             f"SELECT artifact::BIGINT * {_STEP} + substr(tp_id, 18)::BIGINT FROM read_parquet({literal(path)})"
             f" LEFT JOIN tp__artifacts ON {PREFIX} = left(tp_id, 16)"

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.frozen import frozen
-from tailpipe.kernel.assumed_years import AssumedYears, merge_years
 from tailpipe.kernel.run import OtherYearsError, TaskRun
 from tailpipe.kernel.task import Limits, Reading, Task
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
+from tailpipe.model.assumed_years import AssumedYears, merge_years
 from tailpipe.model.format import Format
 from tailpipe.model.outputs import mapped_fields
 from tailpipe.model.source import Source
@@ -23,8 +23,6 @@ from tailpipe.model.window import Window
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-__all__ = ["Trial", "try_file", "try_task"]
 
 _MEGABYTE = 1024 * 1024
 _PORTION = 4 * _MEGABYTE

@@ -22,8 +22,6 @@ from tailpipe.sql.quoting import json_path, quoted, text_list
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["has_long_numbers", "infer_json", "infer_text", "keys_of", "round_trip", "widened"]
-
 _AT_ONCE = 24
 _NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
 _FIXED = r"-?(0|[1-9][0-9]*)\.[0-9]+"
@@ -41,7 +39,7 @@ def widened(one: str | None, other: str | None) -> str | None:
 
 
 def round_trip(value: str, kind: str) -> str | None:
-    """The condition under which a text would be changed by its undeclared type, beside not fitting at all."""
+    """The condition for texts that fit their undeclared type, but would be changed by it."""
     if kind in ("bigint", "boolean") or kind.startswith("decimal("):
         return f"({value} IS NOT NULL AND try_cast({value} AS {kind})::VARCHAR IS DISTINCT FROM {value})"
     if kind == "double":
@@ -50,7 +48,7 @@ def round_trip(value: str, kind: str) -> str | None:
 
 
 def has_long_numbers(connection: duckdb.DuckDBPyConnection, paths: Sequence[str], column: str) -> bool:
-    """Whether a column of these files holds whole numbers that a double would change; their statistics tell it."""
+    """Whether a column of these files holds whole numbers that a double would change, by their statistics."""
     name = quoted(column)
     ((found,),) = connection.execute(
         f"SELECT coalesce(max({name}) > {_EXACT} OR min({name}) < -{_EXACT}, false)"
@@ -137,48 +135,29 @@ def _text_tests(value: str) -> tuple[str, str, str, str, str]:
 def _judged(
     connection: duckdb.DuckDBPyConnection, relation: str, tests: Mapping[str, Iterable[str]]
 ) -> dict[str, str | None]:
-    """What the tests of each column tell; of some columns at a time, because DuckDB holds each sum against all."""
+    """The type of each column by its tests; some columns at a time, because DuckDB compares each sum with all."""
     names = list(tests)
     found: dict[str, str | None] = {}
     for start in range(0, len(names), _AT_ONCE):
-        some = {name: tests[name] for name in names[start : start + _AT_ONCE]}
-        found.update(_judged_some(connection, relation, some))
-    return found
-
-
-def _judged_some(
-    connection: duckdb.DuckDBPyConnection, relation: str, tests: Mapping[str, Iterable[str]]
-) -> dict[str, str | None]:
-    items = []
-    for is_there, whole, number, other, scale in tests.values():
-        items += [
-            f"count(*) FILTER ({is_there})",
-            f"count(*) FILTER ({is_there} AND {whole})",
-            f"count(*) FILTER ({is_there} AND {number})",
-            f"count(*) FILTER ({is_there} AND {other} IS NOT NULL)",
-            f"min({other}) FILTER ({is_there})",
-            f"max({other}) FILTER ({is_there})",
-            f"count({scale})",
-            f"min({scale})",
-            f"max({scale})",
-        ]
-    (row,) = connection.execute(f"SELECT {', '.join(items)} FROM ({relation})").fetchall()
-    found: dict[str, str | None] = {}
-    for number_, name in enumerate(tests):
-        found[name] = _judgement(*row[number_ * 9 : number_ * 9 + 9])
+        some = names[start : start + _AT_ONCE]
+        items = []
+        for is_there, whole, number, other, scale in (tests[name] for name in some):
+            items += [
+                f"count(*) FILTER ({is_there})",
+                f"count(*) FILTER ({is_there} AND {whole})",
+                f"count(*) FILTER ({is_there} AND {number})",
+                f"count(*) FILTER ({is_there} AND {other} IS NOT NULL)",
+                f"min({other}) FILTER ({is_there})",
+                f"max({other}) FILTER ({is_there})",
+                *(f"count({scale})", f"min({scale})", f"max({scale})"),
+            ]
+        (row,) = connection.execute(f"SELECT {', '.join(items)} FROM ({relation})").fetchall()
+        found |= {name: _judgement(*row[place * 9 : place * 9 + 9]) for place, name in enumerate(some)}
     return found
 
 
 def _judgement(
-    values: int,
-    wholes: int,
-    numbers: int,
-    others: int,
-    first: str,
-    last: str,
-    fixed: int,
-    least: int,
-    most: int,
+    values: int, wholes: int, numbers: int, others: int, first: str, last: str, fixed: int, least: int, most: int
 ) -> str | None:
     """The type of so many values, of which so many are whole numbers, numbers, of another type, or decimals."""
     if not values:

@@ -18,8 +18,6 @@ from tailpipe.model.ledger import HEAD_BYTES
 from tailpipe.model.source import Content
 from tailpipe.plugin.files import is_listed_file
 
-__all__ = ["GONE", "Watch", "watched"]
-
 GONE = (FileNotFoundError, PermissionError, IsADirectoryError)
 """What may happen to one artifact while all is well with the machine; any other OSError is a fault, and raises."""
 

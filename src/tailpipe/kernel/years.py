@@ -17,8 +17,6 @@ import numpy.typing as npt
 
 from tailpipe.kernel.task import Decided
 
-__all__ = ["Years"]
-
 _Ints = npt.NDArray[np.int64]
 _LENGTHS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _FIRSTS = np.cumsum([0, *_LENGTHS])

@@ -18,12 +18,12 @@ from tailpipe.kernel.carry import CarriedFile
 from tailpipe.kernel.compact import Compaction, Index
 from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.evolve import merged_columns
-from tailpipe.kernel.packing import fill
 from tailpipe.kernel.task import Staging
 from tailpipe.lifecycle.policy import FileGroup, Wanted, groups_to_compact
 from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.model.ledger import Unit
 from tailpipe.model.nearest import did_you_mean
+from tailpipe.model.packing import fill
 from tailpipe.model.partition import Partition
 from tailpipe.model.staged import Staged, StagedFile
 from tailpipe.model.table import Table

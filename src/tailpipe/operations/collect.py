@@ -71,9 +71,7 @@ def maintain(home: Home, units: Mapping[str, Collection[str]], emit: Emit = lamb
     from tailpipe.lifecycle.maintain import maintain
 
     with home.working(emit) as (catalog, engine):
-        pushing = home.landing(engine)
-        landing_of = pushing.landing if pushing else lambda _: None
-        request, done = Collect(datetime.now(UTC)), {}
+        request, landing_of, done = Collect(datetime.now(UTC)), home.landing_of(engine), {}
         for partition, table in choose(home.config, home.tables, list(units)):
             chosen = units[partition.address]
             done[partition.address] = maintain(catalog, engine, partition, table, request, chosen, landing_of)

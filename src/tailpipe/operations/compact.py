@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from tailpipe.collect.job import Emit
     from tailpipe.lifecycle.compact import Compacted
 
-__all__ = ["Compact", "compact"]
-
 
 @frozen
 class Compact:
@@ -41,8 +39,7 @@ def compact(home: Home, request: Compact, emit: Emit = lambda _: None) -> list[C
     if home.is_empty:
         return []
     with home.working(emit, is_read_only=request.dry_run) as (catalog, engine):
-        pushing = home.landing(engine)
-        landing_of = pushing.landing if pushing else lambda _: None
+        landing_of = home.landing_of(engine)
         done = compact_all(catalog, engine, subjects, dry_run=request.dry_run, landing_of=landing_of)
         if not request.dry_run:
             home.followers.push(catalog, done, names)

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from tailpipe.catalog.commit import Committed
     from tailpipe.catalog.delete import Deletion
 
-__all__ = ["delete", "preview_deletion"]
-
 
 def preview_deletion(home: Home, partitions: Selection, window: Window = EVER) -> list[Deletion]:
     """What deleting the whole days of a window would remove; partitions that hold nothing are skipped."""

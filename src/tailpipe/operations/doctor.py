@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from tailpipe.catalog.doctor import Finding, Repaired
     from tailpipe.catalog.rebuild import Rebuilt
 
-__all__ = ["examine", "examine_stores", "rebuild", "repair"]
-
 
 def examine(home: Home, *, with_checksums: bool) -> list[Finding]:
     """The differences between disk and catalog; none if nothing was ever collected."""

@@ -12,8 +12,6 @@ from tailpipe.model.selector import Selection
 if TYPE_CHECKING:
     from tailpipe.lifecycle.retain import Expired
 
-__all__ = ["Expire", "expire"]
-
 
 @frozen
 class Expire:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from tailpipe.catalog.run_record import RunRecord
     from tailpipe.model.coverage import Coverage, DaySet
 
-__all__ = ["coverage", "days_out_of_window", "overview", "rejected", "runs", "table_names"]
-
 
 def overview(home: Home) -> list[Overview]:
     """All partitions that the catalog knows, with their contents, coverage and last run."""

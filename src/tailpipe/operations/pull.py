@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tailpipe.stores.part import Holding
     from tailpipe.stores.pulled import PullReport
 
-__all__ = ["Pull", "datasets", "drop_dataset", "pin", "pull"]
-
 
 @frozen
 class Pull:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from tailpipe.stores.republish import Republished
     from tailpipe.stores.sweep import Swept
 
-__all__ = ["Push", "clean_store", "publish", "push"]
-
 
 @frozen
 class Push:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from tailpipe.model.format import Format
     from tailpipe.model.table import Table
 
-__all__ = ["check_config_sql", "try_file", "try_source"]
-
 
 def try_file(home: Home, path: Path, table: Table, format_: Format | None, limit: int) -> Trial:
     """The rows that a table makes of one file."""

@@ -12,6 +12,7 @@ from tailpipe.cli.again import Typed
 from tailpipe.cli.report import print_report
 from tailpipe.cli.report_records import preview_record, summary_record
 from tailpipe.collect import events
+from tailpipe.collect.job import Job
 from tailpipe.collect.planner import Planned, plan_partition
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.request import Collect
@@ -170,10 +171,10 @@ def test_a_plan_to_overwrite_says_what_lies_outside_of_it(world: World) -> None:
 
 def planned(world: World) -> Planned:
     partition = world.config.partitions["app.x"]
-    sources = {one.name: one for one in partition.sources}
     with world.catalog() as catalog:
-        state = catalog.state("app.x")
-    return plan_partition(sources, world.config.tables["app"], state, Collect(world.now, overwrite=True), world.engine)
+        request = Collect(world.now, overwrite=True)
+        job = Job(partition, world.config.tables["app"], catalog, world.engine, request)
+        return plan_partition(job, catalog.state("app.x"))
 
 
 def test_suggestions_repeat_the_source_the_window_and_the_switches() -> None:

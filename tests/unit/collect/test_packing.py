@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from tailpipe.collect.item import WorkItem
-from tailpipe.collect.packing import TASK_BYTES, Recipe, estimated_bytes, fetched_bytes, pieces_of
+from tailpipe.collect.job import Job
+from tailpipe.collect.packing import TASK_BYTES, estimated_bytes, fetched_bytes, pieces_of
 from tailpipe.collect.plan import UnitPlan
-from tailpipe.kernel.task import Limits
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.ledger import Unit
+from tailpipe.model.request import Collect
 
 from .support import NOW, World
 
@@ -24,12 +25,13 @@ def planned(world: World, sizes: list[int | None], suffix: str = "") -> list[int
     """How many artifacts each task of a unit gets."""
     config = world.config
     partition = config.partitions["app.x"]
-    recipe = Recipe(partition, config.tables["app"], {"file": partition.sources[0]}, {}, NOW, Limits())
     artifacts = tuple(
         WorkItem("file", Artifact(f"{n}{suffix}", size=size), origin=f"{n}{suffix}") for n, size in enumerate(sizes)
     )
     unit = UnitPlan(Unit(day=TODAY), "append", "new day", artifacts)
-    return [len(piece.share.readings) for piece in pieces_of(recipe, unit, "", "r0")]
+    with world.catalog() as catalog:
+        job = Job(partition, config.tables["app"], catalog, world.engine, Collect(NOW))
+        return [len(piece.share.readings) for piece in pieces_of(job, {}, unit, "", "r0")]
 
 
 def test_small_artifacts_of_a_unit_are_one_task(tmp_path: Path) -> None:

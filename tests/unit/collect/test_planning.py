@@ -179,7 +179,7 @@ def test_days_that_were_dropped_come_back_when_a_window_asks_for_them() -> None:
     plan = make(state, [known("a", 5)], request=request, lost={Unit(day=date(2024, 6, 5)): june(4, 5)})
     (unit,) = plan.units
     assert (unit.kind, unit.reason, unit.restores) == ("replace", "lost dates", june(5))
-    assert (unit.artifacts[0].offset_bytes, unit.artifacts[0].is_anew) == (0, True)
+    assert (unit.artifacts[0].offset_bytes, unit.artifacts[0].is_reread) == (0, True)
     assert plan.requests == {"s": june(5)}
 
 
@@ -243,7 +243,7 @@ def test_a_late_artifact_of_a_covered_day_is_one_more_append() -> None:
 def test_a_grown_file_is_read_from_where_it_ended() -> None:
     plan = make(source(covered=span(1, 30)), [known("a", 30, "grown")])
     one = plan.units[0].artifacts[0]
-    assert (plan.units[0].kind, one.offset_bytes, one.offset_rows, one.is_anew) == ("append", 6, 3, False)
+    assert (plan.units[0].kind, one.offset_bytes, one.offset_rows, one.is_reread) == ("append", 6, 3, False)
 
 
 def test_a_replaced_object_loses_its_old_rows_in_the_same_commit_and_others_keep_theirs() -> None:

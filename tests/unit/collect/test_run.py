@@ -16,8 +16,8 @@ from tailpipe.cli.report import print_report
 from tailpipe.cli.report_records import summary_record
 from tailpipe.collect import events
 from tailpipe.errors import ConfigError, StorageError, TailpipeError
-from tailpipe.kernel.assumed_years import AssumedYears
 from tailpipe.kernel.task import Outcome, Task
+from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.coverage import DaySet
 from tailpipe.query.rejected import rejected_rows
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tailpipe.formats import Grok, Regex, Syslog
-from tailpipe.kernel.assumed_years import AssumedYears
 from tailpipe.kernel.task import Limits, Task
+from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.format import Format
 from tailpipe.model.table import Column, Table
 from tests.unit.kernel.support import Run, shared, task

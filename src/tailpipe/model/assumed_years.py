@@ -9,8 +9,6 @@ from typing import Literal
 
 from tailpipe.frozen import frozen
 
-__all__ = ["AssumedYears", "YearBasis", "assumed_years_text", "merge_years"]
-
 YearBasis = Literal["path", "modified", "collected"]
 _SPELLED: Mapping[YearBasis, str] = {
     "path": "the date in the path",

@@ -7,7 +7,7 @@ from itertools import chain, pairwise, repeat
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailpipe.kernel.packing import fill
+from tailpipe.model.packing import fill
 
 SIZES = st.lists(st.integers(0, 30), max_size=40)
 
