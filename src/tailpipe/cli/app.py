@@ -16,7 +16,7 @@ from tailpipe import __version__
 from tailpipe.cli import crash, render
 from tailpipe.cli.again import located
 from tailpipe.cli.logs import start_logging
-from tailpipe.cli.options import common
+from tailpipe.cli.options import location_flags
 from tailpipe.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, TailpipeError
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.sql.attempt import Attempt
@@ -114,7 +114,7 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Run 'tailpipe COMMAND --help' for details and examples.",
 )
-@common
+@location_flags
 @click.version_option(__version__, prog_name="tailpipe", message="%(prog)s %(version)s")
 def app() -> None:
     """Collect logs into typed tables and query them with SQL.

@@ -21,7 +21,7 @@ from tailpipe.cli.answers import Rows
 from tailpipe.cli.crash import attempt_of
 from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
 from tailpipe.cli.narrowing import narrowing, opened
-from tailpipe.cli.options import common, examples, home_of
+from tailpipe.cli.options import common, examples, home_of, pretty_or_json
 from tailpipe.cli.params import named_in, param, parsed
 from tailpipe.cli.saved_statements import complete_names, complete_params, find_saved, refuse_unused, statement_of
 from tailpipe.cli.sinks import Write, screen, to_screen, writer_to
@@ -52,16 +52,13 @@ _IN_MEMORY = 1 << 24
 )
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=complete_names)
 @param(complete_params)
-@click.option(
-    "--output", type=click.Choice(("pretty", "json")), default="pretty", show_default=True, help="Output format."
-)
+@pretty_or_json
 @click.option(
     "--limit", metavar="NUMBER", type=click.IntRange(min=1), help="Maximum number of rows to print per query."
 )
 @click.option("--timeout", metavar="DURATION", help="Time limit per query, such as 30s, 5m or 1h30m.")
 @narrowing
 @common
-@click.pass_context
 def command(
     context: click.Context,
     names: tuple[str, ...],

@@ -16,7 +16,7 @@ from tailpipe.cli import render
 from tailpipe.cli.again import Typed, located
 from tailpipe.cli.follow import check_flags, follow, follow_options
 from tailpipe.cli.logs import log_from
-from tailpipe.cli.options import common, completes, examples, home_of
+from tailpipe.cli.options import between, common, completes, examples, home_of, output_of
 from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.home.home import Home
 from tailpipe.model.window import requested_window
@@ -50,10 +50,6 @@ _OPTIONS = ("overwrite", "fill", "accept_loss", "skip_bad_artifacts", "compact",
 """Flags that are named as the fields of the request."""
 
 
-def _names(home: Home) -> list[str]:
-    return list(home.config.partitions)
-
-
 class CollectCommand(click.Command):
     """Takes `--progress=false`, `--compact=false` and `--push=false` too, as scripts of other tools write it."""
 
@@ -77,9 +73,10 @@ class CollectCommand(click.Command):
         "tailpipe collect --follow --every 30s --status-address 127.0.0.1:9464",
     ),
 )
-@click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(_names))
-@click.option("--from", "start", metavar="TIME", help="Start time, such as 2024-01-31, 2024-01-31T10:00Z or T-7d.")
-@click.option("--to", "end", metavar="TIME", help="End time. A bare date includes that day.")
+@click.argument(
+    "selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda home: list(home.config.partitions))
+)
+@between("Start time, such as 2024-01-31, 2024-01-31T10:00Z or T-7d.")
 @click.option("--fill", is_flag=True, help="Also collect days since the oldest one that no run has requested.")
 @click.option("--overwrite", is_flag=True, help="Collect again and replace the rows of unchanged artifacts.")
 @click.option("--accept-loss", is_flag=True, help="Let --overwrite leave days without rows.")
@@ -90,12 +87,9 @@ class CollectCommand(click.Command):
 @click.option("--detect", is_flag=True, help="Run detections over the new rows after the run.")
 @click.option("--progress/--no-progress", default=True, help="Show progress.", show_default=True)
 @click.option("--profile", is_flag=True, help="Show where wall and CPU time went. The JSON report always has it.")
-@click.option(
-    "--output", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True, help="Report format."
-)
+@output_of("pretty", "json", help="Report format.")
 @follow_options
 @common
-@click.pass_context
 def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any) -> None:
     """Collect the selected partitions, or all of them.
 

@@ -166,7 +166,7 @@ def held_record(held: PartitionTotals) -> Record:
 
 
 def coverage_record(known: Mapping[str, Coverage], partition: Partition | None, now: datetime) -> Record:
-    """Which days of each source are here, which the next plain run fetches, and which nobody has requested."""
+    """The days of each source: those collected, those that the next plain run fetches, and those never requested."""
     return {
         "coverage": [
             {

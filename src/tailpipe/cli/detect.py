@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.crash import attempt_of
 from tailpipe.cli.logs import log_from
-from tailpipe.cli.options import common, completes, examples, home_of
+from tailpipe.cli.options import between, common, completes, examples, home_of, pretty_or_json
 from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.model.detection import SEVERITIES
 from tailpipe.model.window import requested_window
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command", "detect_now"]
 
-COLUMNS = {"detection": "detection", "severity": "severity", "new": "new hits", "known": "known", "title": "title"}
+COLUMNS = render.columns("detection", "severity", "new:new hits", "known", "title")
 
 
 @click.command(
@@ -39,16 +38,12 @@ COLUMNS = {"detection": "detection", "severity": "severity", "new": "new hits", 
 @click.argument(
     "names", metavar="[NAME]...", nargs=-1, shell_complete=completes(lambda one: sorted(one.detections.enabled))
 )
-@click.option("--from", "start", metavar="TIME", help="Search rows from this time on, seen before or not.")
-@click.option("--to", "end", metavar="TIME", help="End time of --from. A bare date includes that day.")
+@between("Search rows from this time on, seen before or not.", "End time of --from. A bare date includes that day.")
 @click.option("--dry-run", is_flag=True, help="Print the hits without storing or sending them.")
 @click.option("--notify/--no-notify", default=None, help="Send alerts [default: yes, but not with --from].")
 @click.option("--retry", is_flag=True, help="Send all waiting alerts now, and those that were given up.")
-@click.option(
-    "--output", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True, help="Output format."
-)
+@pretty_or_json
 @common
-@click.pass_context
 def command(context: click.Context, /, names: tuple[str, ...], **flags: Any) -> None:
     """Run detections over rows collected since the last run. Store each hit once and send alerts.
 
@@ -87,7 +82,7 @@ def report(run: Run, delivered: Delivered | None, output: str, *, is_talk: bool 
     found = [one for one in run.results if one.hits or one.known]
     found.sort(key=lambda one: (-SEVERITIES.index(one.detection.severity), one.detection.name))
     if output == "json":
-        render.data(json.dumps(_record(run, delivered), indent=2, ensure_ascii=False))
+        render.record(_record(run, delivered), output)
     elif found and not is_talk:
         records = [
             {

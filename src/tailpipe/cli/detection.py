@@ -17,14 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-COLUMNS = {"name": "detection", "severity": "severity", "table": "table", "enabled": "enabled", "title": "title"}
-CASES = {"detection": "detection", "case": "case", "result": "result", "reason": "reason"}
+COLUMNS = render.columns("name:detection", "severity", "table", "enabled", "title")
+CASES = render.columns("detection", "case", "result", "reason")
 _NAMES = completes(lambda home: sorted(home.detections.known))
 
 
-@click.group("detection")
-def command() -> None:
-    """List, show and test detections."""
+command = click.Group("detection", help="List, show and test detections.")
 
 
 @command.command("list", epilog=examples("tailpipe detection list", "tailpipe detection list --all --output json"))
@@ -33,7 +31,6 @@ def command() -> None:
 )
 @output
 @common
-@click.pass_context
 def list_(context: click.Context, with_others: bool, output: str) -> None:
     """List the detections that run."""
     home = home_of(context)
@@ -53,7 +50,6 @@ def list_(context: click.Context, with_others: bool, output: str) -> None:
 @click.argument("name", shell_complete=_NAMES)
 @output_with_tpc
 @common
-@click.pass_context
 def show(context: click.Context, name: str, output: str) -> None:
     """Show the detection NAME, of the config or of a plugin."""
     home = home_of(context)
@@ -75,7 +71,6 @@ def show(context: click.Context, name: str, output: str) -> None:
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=_NAMES)
 @output
 @common
-@click.pass_context
 def test(context: click.Context, names: tuple[str, ...], output: str) -> None:
     """Run detections on the events in their must_hit and must_not_hit. No collected data is read.
 

@@ -25,7 +25,7 @@ __all__ = ["command"]
 _MOST = 100
 """So many findings are shown one by one."""
 _FEW = 5
-COLUMNS = {"problem": "problem", "message": "details"}
+COLUMNS = render.columns("problem", "message:details")
 
 
 @click.command("doctor", epilog=examples("tailpipe doctor", "tailpipe doctor --stores", "tailpipe doctor --repair"))
@@ -43,7 +43,6 @@ COLUMNS = {"problem": "problem", "message": "details"}
 )
 @output
 @common
-@click.pass_context
 def command(
     context: click.Context, checksums: bool, stores: bool, mode: str | None, accept_loss: bool, output: str
 ) -> None:
@@ -93,7 +92,7 @@ def _record(finding: Finding) -> dict[str, str]:
 
 
 def _commands(findings: Sequence[Finding]) -> list[str]:
-    """The commands that repair all of it; one that does what another does, and more, stands for both."""
+    """The commands that repair all of it, without those that another one includes."""
     commands = sorted({finding.repair for finding in findings if finding.repair})
     return [one for one in commands if f"{one} --checksums" not in commands]
 

@@ -1,4 +1,4 @@
-"""How far files of a store are fetched, for whoever waits for an answer."""
+"""The progress of fetching files from a store while a query waits for them."""
 
 from __future__ import annotations
 

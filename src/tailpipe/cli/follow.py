@@ -111,7 +111,7 @@ def follow(
             server = stack.enter_context(_served(loop, flags["status_address"], facts))
             printer.say(f"status: http://{server}/healthz, /readyz and /metrics")
         names = list(jobs.partitions)
-        loop.tell = _teller(printer, notifier, loop)
+        loop.tell = _reporter(printer, notifier, loop)
         received = stack.enter_context(_signals(loop, notifier))
         printer.say(f"following {render.counted(len(names), 'partition')}, every {paces.every:g} s; Ctrl-C ends it")
         notifier.ready()
@@ -206,8 +206,8 @@ def _signals(loop: Loop, notifier: Notifier) -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def _teller(printer: Printer, notifier: Notifier, loop: Loop) -> Callable[[news.News], None]:
-    def tell(one: news.News) -> None:
+def _reporter(printer: Printer, notifier: Notifier, loop: Loop) -> Callable[[news.News], None]:
+    def report(one: news.News) -> None:
         printer(one)
         if isinstance(one, news.Reloaded):
             notifier.ready()
@@ -215,7 +215,7 @@ def _teller(printer: Printer, notifier: Notifier, loop: Loop) -> Callable[[news.
         what = f"failing: {', '.join(problems)}" if problems else f"following {len(loop.jobs.partitions)} partitions"
         notifier.status(what)
 
-    return tell
+    return report
 
 
 class Printer:

@@ -46,7 +46,6 @@ _SHOWN = 8
 @click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
 @click.option("--dry-run", is_flag=True, help="Print the config to stdout without writing it.")
 @common
-@click.pass_context
 def command(
     context: click.Context,
     target: str | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tailpipe.cli import render
+from tailpipe.cli.app import COMMANDS
 from tailpipe.cli.options import common, completes, examples, home_of, output, output_with_tpc, with_built_ins
 from tailpipe.errors import UsageError
 from tailpipe.model.nearest import did_you_mean
@@ -21,8 +22,8 @@ T = TypeVar("T")
 Records = Callable[[Any], list[dict[str, Any]]]
 """All records of a noun in a workspace."""
 
-OPTIONS = {"name": "option", "type": "type", "required": "required", "default": "default", "description": "meaning"}
-COLUMNS = {"name": "column", "type": "type", "description": "meaning"}
+OPTIONS = render.columns("name:option", "type", "required", "default", "description:meaning")
+COLUMNS = render.columns("name:column", "type", "description:meaning")
 
 
 def noun_group(
@@ -57,14 +58,11 @@ def noun_group(
             raise UsageError(f"{noun} not found: {name}", hint=hint)
         return found[wanted]
 
-    @click.group(noun, help=f"List and show {many}.")
-    def group() -> None:
-        pass
+    group = click.Group(noun, help=COMMANDS[noun])
 
     @group.command("list", help=f"List all {many}.", epilog=examples(f"tailpipe {noun} list --output json"))
     @output
     @common
-    @click.pass_context
     def list_(context: click.Context, output: str) -> None:
         render.records(answer(home_of(context), records), output, columns)
 
@@ -72,7 +70,6 @@ def noun_group(
     @click.argument("name", shell_complete=completes(lambda w: [record["name"] for record in records(w)]))
     @(output if text is None else output_with_tpc)
     @common
-    @click.pass_context
     def show(context: click.Context, name: str, output: str) -> None:
         home = home_of(context)
         if text is not None and output == "tpc":

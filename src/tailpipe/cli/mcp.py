@@ -47,7 +47,6 @@ __all__ = ["command"]
 )
 @click.option("--timeout", metavar="DURATION", default="30s", show_default=True, help="Time limit per reading call.")
 @common
-@click.pass_context
 def command(context: click.Context, /, **flags: Any) -> None:
     """Serve the logs to assistants by the Model Context Protocol (MCP).
 

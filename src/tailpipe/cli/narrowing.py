@@ -12,7 +12,7 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.fetching import FetchProgress
 from tailpipe.cli.logs import log_from
-from tailpipe.cli.options import completes
+from tailpipe.cli.options import between, completes, completes_held
 from tailpipe.errors import UsageError
 from tailpipe.stores.version import Version
 
@@ -37,7 +37,7 @@ def opened(home: Home, query: Query) -> Session:
 
 
 def opened_on_spark(home: Home, query: Query) -> AbstractContextManager[SparkQueries]:
-    """The same on Spark."""
+    """The requested data as queries of Spark."""
     from tailpipe.operations.query import spark_queries
 
     if query.is_unsafe:
@@ -49,14 +49,13 @@ def opened_on_spark(home: Home, query: Query) -> AbstractContextManager[SparkQue
 def rows_chosen(command: Callable[..., Any]) -> Callable[..., Any]:
     """Let a command take `--from`, `--to`, `--partition` and `--index`, as they are written."""
     flags = (
-        click.option("--from", "start", metavar="TIME", help="Start time, such as T-7d or 2024-01-31."),
-        click.option("--to", "end", metavar="TIME", help="End time. A bare date includes that day."),
+        between("Start time, such as T-7d or 2024-01-31."),
         click.option(
             "--partition",
             "partitions",
             metavar="NAME",
             multiple=True,
-            shell_complete=completes(lambda home: list(home.held())),
+            shell_complete=completes_held,
             help="Only this partition: NAME or TABLE.NAME, with wildcards. Repeatable.",
         ),
         click.option(

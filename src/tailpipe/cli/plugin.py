@@ -40,10 +40,9 @@ def _records(home: Home) -> list[dict[str, Any]]:
 command = noun_group(
     "plugin",
     _records,
-    {"name": "plugin", "version": "version", "package": "package", "description": "description"},
+    render.columns("name:plugin", "version", "package", "description"),
     example="core",
 )
-command.help = "List, show, install, update and uninstall plugins."
 
 
 @command.command("install", epilog=examples("tailpipe plugin install okta", "tailpipe plugin install ./my-pack"))
@@ -51,7 +50,6 @@ command.help = "List, show, install, update and uninstall plugins."
 @click.option("--editable", "-e", is_flag=True, help="Install a directory in editable mode.")
 @click.option("--force", is_flag=True, help="Replace a pack of the same name.")
 @common
-@click.pass_context
 def install(context: click.Context, wanted: str, editable: bool, force: bool) -> None:
     """Install a plugin: a pack, or a Python package with pip.
 
@@ -81,7 +79,6 @@ def _install_pack(home: Home, source: Path, *, force: bool) -> None:
 @command.command("check", epilog=examples("tailpipe plugin check ./my-pack"))
 @click.argument("folder", metavar="PATH", type=click.Path())
 @common
-@click.pass_context
 def check(context: click.Context, folder: str) -> None:
     """Check a pack: its tables, their SQL, and the rows of its samples.
 
@@ -112,7 +109,6 @@ def update(wanted: str) -> None:
 @command.command("uninstall", epilog=examples("tailpipe plugin uninstall okta"))
 @click.argument("wanted", metavar="NAME")
 @common
-@click.pass_context
 def uninstall(context: click.Context, wanted: str) -> None:
     """Uninstall a plugin. Its collected data stays and can be queried.
 

@@ -60,7 +60,7 @@ class Display:
     _shown: str = ""
     _begun: float = 0.0
     """When what goes on now has begun."""
-    _said: float = 0.0
+    _reported_at: float = 0.0
 
     def __call__(self, event: events.Event) -> None:
         """Take an event."""
@@ -85,7 +85,7 @@ class Display:
             case events.Opened():
                 self._partitions = event.partitions
             case events.Started():
-                self._begun = self._said = self.clock()
+                self._begun = self._reported_at = self.clock()
                 self._doing = f"{event.partition}: {event.what}" if event.partition else event.what
             case events.Listing():
                 self._doing = self._listing(event)
@@ -126,8 +126,8 @@ class Display:
     def _say(self, event: events.Event) -> None:
         """The event as a line, if it is one that stays."""
         match event:
-            case events.Listing() if self.clock() - self._said >= _SAY_SECONDS:
-                self._said = self.clock()
+            case events.Listing() if self.clock() - self._reported_at >= _SAY_SECONDS:
+                self._reported_at = self.clock()
                 render.say(self._doing)
             case events.Planned() if event.units:
                 artifacts = render.counted(event.artifacts, "artifact")
@@ -188,7 +188,7 @@ class Display:
 
 
 def _is_live() -> bool:
-    """Whether a line can be drawn again and again."""
+    """Whether a line can be redrawn."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 

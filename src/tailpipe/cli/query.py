@@ -102,7 +102,6 @@ class _Query(click.Command):
 @click.option("--timing/--no-timing", default=None, help="Print row count and elapsed time to stderr.")
 @narrowing
 @common
-@click.pass_context
 def command(
     context: click.Context,
     sources: tuple[str, ...],
@@ -208,7 +207,7 @@ def _shape(
 
 
 def _by_name(path: Path | None) -> str:
-    """The output that the name of a file asks for; one that promises something else, as `a.csv.gz` does, is refused."""
+    """The output format by the extension of a file; refuse an unknown one, such as that of `a.csv.gz`."""
     suffix = "" if path is None else path.suffix.lower()
     if suffix not in _SUFFIXES and suffix not in _FOR_TEXT:
         known = ", ".join(_SUFFIXES)
@@ -218,7 +217,7 @@ def _by_name(path: Path | None) -> str:
 
 
 def _check_csv(separator: str | None, null: str | None) -> None:
-    """Refuse what would make lines that nobody can read again; DuckDB takes the first byte of a separator alone."""
+    """Refuse values that make csv ambiguous; DuckDB uses only the first byte of a separator."""
     if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in '"\r\n'):
         hint = r"one such as , or ; or \t; --output plain takes any"
         raise UsageError(f'--separator of csv must be one character, not "{separator}"', hint=hint)

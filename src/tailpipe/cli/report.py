@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
@@ -31,7 +30,7 @@ _SINGLE = 31
 """So many days are shown one by one."""
 DaysOutside = Callable[[str], DaySet | None]
 """The days of a partition with rows that every run so far has found to be out of its window."""
-UNITS = {"unit": "day", "kind": "kind", "reason": "reason", "artifacts": "artifacts", "bytes": "size"}
+UNITS = render.columns("unit:day", "kind", "reason", "artifacts", "bytes:size")
 _SHOWN = 5
 _SAMPLES = 3
 _WIDEST_LAYOUT = 160
@@ -45,8 +44,7 @@ def print_report(
     After a run with a window, the days that no run has requested are listed; `tailpipe status` always has them.
     """
     if output == "json":
-        records = [summary_record(one) for one in report.partitions]
-        render.data(json.dumps(records, indent=2, ensure_ascii=False))
+        render.records([summary_record(one) for one in report.partitions], output)
         return
     for summary in report.partitions:
         for line in _lines(summary, days_outside, typed):
@@ -63,7 +61,7 @@ def print_profile(report: events.Report) -> None:
         for phase, spent in ordered(total).items()
     ]
     render.data("")
-    render.records(records, "pretty", {"phase": "phase", "wall": "wall s", "cpu": "CPU s"})
+    render.records(records, "pretty", render.columns("phase", "wall:wall s", "cpu:CPU s"))
     size = sum(summary.bytes for summary in report.partitions)
     rows = sum(summary.accounts.read for summary in report.partitions)
     render.data(f"{render.size(size)} read, {render.counted(rows, 'row')}")
@@ -72,8 +70,7 @@ def print_profile(report: events.Report) -> None:
 def print_preview(previews: Sequence[tuple[Partition, Planned]], output: str, typed: Typed = _NOTHING) -> None:
     """The units that would be done, and what would be skipped and why."""
     if output == "json":
-        records = [preview_record(partition, planned) for partition, planned in previews]
-        render.data(json.dumps(records, indent=2, ensure_ascii=False))
+        render.records([preview_record(partition, planned) for partition, planned in previews], output)
         return
     for partition, planned in previews:
         for line in _preview_lines(partition, planned, typed):

@@ -9,32 +9,24 @@ import click
 
 from tailpipe.catalog.run_record import RunRecord
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, home_of, limited, output
+from tailpipe.cli.options import common, completes_held, examples, home_of, limited, output
 
 __all__ = ["command"]
 
-COLUMNS = {
-    "started": "started",
-    "partition": "partition",
-    "outcome": "outcome",
-    "duration": "duration",
-    "rows": "rows",
-    "rejected_rows": "rejected",
-    "bytes": "size",
-    "error": "error",
-}
+COLUMNS = render.columns(
+    "started", "partition", "outcome", "duration", "rows", "rejected_rows:rejected", "bytes:size", "error"
+)
 
 
 @click.command(
     "runs",
     epilog=examples("tailpipe runs", "tailpipe runs app_log.shop --limit 100", "tailpipe runs --failed --output json"),
 )
-@click.argument("partitions", metavar="[PARTITION]...", nargs=-1, shell_complete=completes(lambda w: list(w.held())))
+@click.argument("partitions", metavar="[PARTITION]...", nargs=-1, shell_complete=completes_held)
 @click.option("--failed", is_flag=True, help="Only runs that failed or were interrupted.")
 @limited("runs")
 @output
 @common
-@click.pass_context
 def command(context: click.Context, partitions: tuple[str, ...], failed: bool, limit: int, output: str) -> None:
     """Show the runs of the selected partitions, or of all, newest first.
 
@@ -45,11 +37,9 @@ def command(context: click.Context, partitions: tuple[str, ...], failed: bool, l
 
     found = runs(home_of(context), partitions, limit, is_failed=failed)
     rows = [_cells(one) if output == "pretty" else record_of(one) for one in found]
-    if not rows and output == "pretty":
-        render.say("no runs failed" if failed else "no runs yet")
-        return
     has_errors = any(one.facts and one.facts.error for one in found)
-    render.records(rows, output, {key: title for key, title in COLUMNS.items() if has_errors or key != "error"})
+    columns = {key: title for key, title in COLUMNS.items() if has_errors or key != "error"}
+    render.records(rows, output, columns, nothing="no runs failed" if failed else "no runs yet")
 
 
 def record_of(run: RunRecord) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tailpipe.cli import render
 from tailpipe.cli.describe import chosen_record
 from tailpipe.cli.listing import noun_group
 from tailpipe.cli.options import warn_of_schemas
@@ -17,14 +18,9 @@ DEFAULT = Schema(
     name="tailpipe", description="All tables with all their rows; the one that queries use if they name none."
 )
 
-TABLES = {
-    "table": "table",
-    "rows": "rows",
-    "bytes": "size",
-    "first_event": "first event",
-    "last_event": "last event",
-    "is_materialized": "materialized",
-}
+TABLES = render.columns(
+    "table", "rows", "bytes:size", "first_event:first event", "last_event:last event", "is_materialized:materialized"
+)
 
 
 def _records(home: Home) -> list[dict[str, Any]]:
@@ -54,7 +50,7 @@ def _with_contents(home: Home, record: dict[str, Any]) -> dict[str, Any]:
 command = noun_group(
     "schema",
     _records,
-    {"name": "schema", "options": "shows", "description": "description"},
+    render.columns("name:schema", "options:shows", "description"),
     example="tailpipe",
     parts={"tables": TABLES},
     more=_with_contents,

@@ -14,7 +14,7 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
 from tailpipe.cli.narrowing import narrowing, opened
-from tailpipe.cli.options import common, completes, examples, home_of, output
+from tailpipe.cli.options import common, completes, examples, home_of, limited, output
 from tailpipe.errors import EXIT_FAILED
 from tailpipe.model.visible import shorten
 from tailpipe.model.window import EVER, window_between
@@ -31,14 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _SINCE = "T-30d"
-_TABLES = {
-    "table": "table",
-    "rows": "rows",
-    "first_event": "first event",
-    "last_event": "last event",
-    "columns": "columns",
-}
-_ROWS = {"tp_timestamp": "tp_timestamp", "table": "table", "column": "column", "text": "text"}
+_TABLES = render.columns("table", "rows", "first_event:first event", "last_event:last event", "columns")
+_ROWS = render.columns("tp_timestamp", "table", "column", "text")
 _COLUMNS_SHOWN = 4
 _WIDEST = 160
 
@@ -62,18 +56,10 @@ _WIDEST = 160
     help="Search only this table, with wildcards. Repeatable.",
 )
 @click.option("--common", "in_common", is_flag=True, help="Search only the tp_ columns. Faster.")
-@click.option(
-    "--limit",
-    metavar="NUMBER",
-    type=click.IntRange(min=0),
-    default=10,
-    show_default=True,
-    help="Maximum number of rows to show, newest first.",
-)
+@limited("rows to show, newest first", default=10, least=0)
 @output
 @narrowing
 @common
-@click.pass_context
 def command(
     context: click.Context,
     text: str,

@@ -39,7 +39,6 @@ _EXTRA = ("starlette", "uvicorn", "h11", "anyio")
 @click.option("--tls-cert", metavar="FILE", help="TLS certificate, as PEM.")
 @click.option("--tls-key", metavar="FILE", help="Private key of the certificate, as PEM.")
 @common
-@click.pass_context
 def command(
     context: click.Context,
     port: int | None,

@@ -33,7 +33,7 @@ class LeaveShell(Exception):  # noqa: N818 - a command, no error
 
 @frozen
 class ShellCommand:
-    """A command: what may stand behind its name, what it does in words, and the doing; the word behind may be empty."""
+    """A command: its argument, its help, the function that runs it with a word or "", and the words to complete."""
 
     argument: str
     help: str
@@ -43,7 +43,7 @@ class ShellCommand:
 
 def _help(_: Shell, __: str) -> None:
     rows = [{"command": f"{name} {one.argument}".rstrip(), "action": one.help} for name, one in COMMANDS.items()]
-    render.records(rows, "pretty", {"command": "command", "action": "action"}, is_wrapped=True)
+    render.records(rows, "pretty", render.columns("command", "action"), is_wrapped=True)
     render.say("end SQL statements with ; and use Tab to complete names, Ctrl-C to cancel, Ctrl-D to leave")
 
 
@@ -61,7 +61,7 @@ def _tables(shell: Shell, which: str) -> None:
     shown = [one for one in every if which == _ALL or one.name in known]
     shown += shell.session.catalog_tables() if which == _ALL else ()
     rows = [{"table": _address(shell, one), "columns": len(one.columns), "rows": one.rows} for one in shown]
-    render.records(rows, "pretty", {"table": "table", "columns": "columns", "rows": "rows"})
+    render.records(rows, "pretty", render.columns("table", "columns", "rows"))
     if which != _ALL and (count := len(every) - len(shown)):
         render.say(f"{render.counted(count, 'empty table')} of plugins not shown; to list them: .tables {_ALL}")
 

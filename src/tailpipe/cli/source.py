@@ -11,9 +11,9 @@ from tailpipe.cli import render
 from tailpipe.cli.describe import source_record, sources_record
 from tailpipe.cli.listing import OPTIONS, noun_group
 from tailpipe.cli.logs import log_from
-from tailpipe.cli.options import common, completes, examples, home_of, output
+from tailpipe.cli.options import between, common, completes, examples, home_of, limited, output, pretty_or_json
 from tailpipe.cli.report_records import years_record
-from tailpipe.cli.trial import limit_option, show_trial
+from tailpipe.cli.trial import show_trial
 from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.home.home import Home
 from tailpipe.model.nearest import did_you_mean
@@ -27,14 +27,8 @@ def _records(home: Home) -> list[dict[str, Any]]:
     return [source_record(source, registry.owner("source", name)) for name, source in sorted(registry.sources.items())]
 
 
-TYPES = {"name": "source", "plugin": "plugin", "description": "description"}
-OF_PARTITIONS = {
-    "partition": "partition",
-    "name": "source",
-    "type": "type",
-    "format": "format",
-    "options": "options",
-}
+TYPES = render.columns("name:source", "plugin", "description")
+OF_PARTITIONS = render.columns("partition", "name:source", "type", "format", "options")
 
 command = noun_group(
     "source",
@@ -44,7 +38,6 @@ command = noun_group(
     parts={"options": OPTIONS},
     label="source type",
 )
-command.help = "List, show and test sources."
 
 
 def _partitions(home: Home) -> list[str]:
@@ -59,7 +52,6 @@ def _tables(home: Home) -> list[str]:
 @click.argument("name", metavar="[TABLE]", required=False, shell_complete=completes(_tables))
 @output
 @common
-@click.pass_context
 def list_(context: click.Context, name: str | None, output: str) -> None:
     """List all source types, or the sources of TABLE."""
     home = home_of(context)
@@ -98,14 +90,10 @@ def _complete_source(context: click.Context, parameter: click.Parameter, incompl
 )
 @click.argument("partition", metavar="TABLE.PARTITION", shell_complete=completes(_partitions))
 @click.argument("source", metavar="[SOURCE]", required=False, shell_complete=_complete_source)
-@click.option("--from", "start", metavar="TIME", help="Start time. Defaults to seven days ago.")
-@click.option("--to", "end", metavar="TIME", help="End time. A bare date includes that day.")
-@limit_option
-@click.option(
-    "--output", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True, help="Output format."
-)
+@between("Start time. Defaults to seven days ago.")
+@limited("rows", least=0)
+@pretty_or_json
 @common
-@click.pass_context
 def test(context: click.Context, /, partition: str, source: str | None, output: str, **flags: Any) -> None:
     """List SOURCE, open its newest artifact and print the first rows.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from datetime import UTC, datetime, timedelta
@@ -16,7 +15,7 @@ from tailpipe.cli import render
 from tailpipe.cli.again import located
 from tailpipe.cli.alerts import alert_lines, alert_records
 from tailpipe.cli.grid import grid
-from tailpipe.cli.options import common, examples, home_of
+from tailpipe.cli.options import common, examples, home_of, pretty_or_json
 from tailpipe.collect.scope import not_requested, open_days
 from tailpipe.home.home import Home
 from tailpipe.model.coverage import DaySet
@@ -39,11 +38,8 @@ SUMS = ("rows", "bytes", "files", "rejected_rows")
 
 
 @click.command("status", epilog=examples("tailpipe status", "tailpipe status --output json"))
-@click.option(
-    "--output", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True, help="Output format."
-)
+@pretty_or_json
 @common
-@click.pass_context
 def command(context: click.Context, output: str) -> None:
     """Show the state of every partition: last run, first and last event, days, gaps, rows, size and rejected rows.
 
@@ -65,7 +61,7 @@ def command(context: click.Context, output: str) -> None:
         "alerts": alerts,
     }
     if output == "json":
-        render.data(json.dumps(whole, indent=2, ensure_ascii=False))
+        render.record(whole, output)
         return
     render.data(f"workspace {settings.workspace.name}: {visible(str(settings.location))}")
     if not records:

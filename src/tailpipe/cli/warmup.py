@@ -16,7 +16,6 @@ __all__ = ["command"]
 
 @click.command("warmup", epilog=examples("tailpipe warmup"))
 @common
-@click.pass_context
 def command(context: click.Context) -> None:
     """Make Spark start faster.
 
