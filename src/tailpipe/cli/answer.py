@@ -188,12 +188,7 @@ def _pretty(answer: Answered, shape: Shape, write: Write) -> Written:
 
 def _hidden(picked: Picked, wide: int, shape: Shape) -> str:
     """The columns that are not shown, in one line; empty if all are."""
-    counts = {
-        "empty": picked.empty,
-        "tp_": picked.common,
-        "time": picked.times,
-        "too wide": wide,
-    }
+    counts = {"empty": picked.empty, "tp_": picked.common, "time": picked.times, "too wide": wide}
     found = ", ".join(f"{count} {why}" for why, count in counts.items() if count)
     return f"hidden: {found}; name columns or use {shape.line_mode}" if found else ""
 

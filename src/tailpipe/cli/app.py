@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _open_closed_streams() -> None:
-    """Give what is closed a place that leads nowhere: Python has no object for it, and a file of ours its number."""
+    """Open /dev/null for each closed stream: Python has no object for it, and a later file would get its number."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - until we exit

@@ -40,21 +40,11 @@ def check(context: click.Context, sql: bool) -> None:
         from tailpipe.operations.trial import check_config_sql
 
         check_config_sql(home)
-    counts = {
-        "file": config.files,
-        "workspace": config.workspaces,
-        "connection": config.connections,
-        "store": config.stores,
-        "format": config.formats,
-        "table": config.tables,
-        "partition": config.partitions,
-        "schema": config.schemas,
-    }
     where = ", ".join(str(path) for path in home.environment.config_paths)
     render.data(f"config    {where}")
     render.data(f"workspace {settings.workspace.name} in {settings.location}")
-    for name, things in counts.items():
-        if things:
+    for name in ("file", "workspace", "connection", "store", "format", "table", "partition", "schema"):
+        if things := getattr(config, f"{name}s"):
             shown = "" if name == "file" else f": {listed(sorted(things), 8)}"
             render.data(f"{len(things):>9,} {name}{'s' if len(things) != 1 else ''}{shown}")
     if not config.files:

@@ -101,16 +101,13 @@ def report(run: Run, delivered: Delivered | None, output: str, *, is_talk: bool 
             render.problem(f'detection "{one.detection.name}" failed: {one.failure}', hint)
     new, failed = sum(len(one.hits) for one in run.results), sum(bool(one.failure) for one in run.results)
     ran = render.counted(len(run.results), "detection") + " run" + (f", {failed} failed" if failed else "")
-    render.say(f"{ran}: {render.counted(new, 'new hit')}{_stored(run)}")
+    stored = " (not stored: --dry-run)" if run.request.dry_run and new else ""
+    render.say(f"{ran}: {render.counted(new, 'new hit')}{stored}")
     if run.is_first and run.request.window is None:
         render.say(
             "first run: detections start with rows collected from now on; for older rows: tailpipe detect --from T-30d"
         )
     _report_alerts(delivered)
-
-
-def _stored(run: Run) -> str:
-    return " (not stored: --dry-run)" if run.request.dry_run and any(one.hits for one in run.results) else ""
 
 
 def _report_alerts(delivered: Delivered | None) -> None:

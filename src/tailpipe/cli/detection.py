@@ -36,16 +36,13 @@ def list_(context: click.Context, with_others: bool, output: str) -> None:
     home = home_of(context)
     known = home.detections.known if with_others else home.detections.enabled
     records = [_record(home, known[name]) for name in sorted(known)]
-    if output == "pretty":
-        records = [{**record, "enabled": "yes" if record["enabled"] else "no"} for record in records]
     render.records(records, output, COLUMNS)
     if not records:
         render.say("no detections; add a detection block, or select those of plugins with a detections block")
 
 
 @command.command(
-    "show",
-    epilog=examples("tailpipe detection show root_login", "tailpipe detection show root_login --output tpc"),
+    "show", epilog=examples("tailpipe detection show root_login", "tailpipe detection show root_login --output tpc")
 )
 @click.argument("name", shell_complete=_NAMES)
 @output_with_tpc
@@ -97,13 +94,9 @@ def test(context: click.Context, names: tuple[str, ...], output: str) -> None:
 
 
 def _case(detection: Detection, case: Any) -> dict[str, Any]:
-    reason = case.failure or ("" if case.is_passed else f"{render.counted(case.hits, 'hit')}")
-    return {
-        "detection": detection.name,
-        "case": f"{case.kind} {case.number}",
-        "result": "passed" if case.is_passed else "failed",
-        "reason": reason,
-    }
+    reason = case.failure or ("" if case.is_passed else render.counted(case.hits, "hit"))
+    result = "passed" if case.is_passed else "failed"
+    return {"detection": detection.name, "case": f"{case.kind} {case.number}", "result": result, "reason": reason}
 
 
 def _record(home: Home, detection: Detection) -> dict[str, Any]:

@@ -151,7 +151,7 @@ def _marked(units: Sequence[tuple[str, str]]) -> str:
 
 
 def _listed(units: Sequence[str]) -> str:
-    """Days as spans, and packs by their names, if there are few of them."""
+    """Days as spans, and few packs by their names."""
     keys = [Unit.from_key(unit) for unit in units]
     packs = [str(key) for key in keys if key.day is None]
     days = DaySet.of(key.day for key in keys if key.day is not None)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.describe import format_record, format_type_record
+from tailpipe.cli.describe import format_record, type_record
 from tailpipe.cli.listing import OPTIONS, noun_group
 from tailpipe.cli.options import common, completes, examples, home_of, limited, output, with_built_ins
 from tailpipe.cli.trial import NOWHERE, fits_nothing, show_trial
@@ -22,7 +22,7 @@ __all__ = ["command"]
 def _records(home: Home) -> list[dict[str, Any]]:
     registry = home.registry
     owner = registry.owner
-    records = [format_type_record(one, owner("format", name)) for name, one in registry.formats.items()]
+    records = [type_record(one, owner("format", name), kind="type") for name, one in registry.formats.items()]
     records += [format_record(one, owner("preset", name), "preset") for name, one in registry.presets.items()]
     records += [format_record(one, owner("format", one.type), "config") for one in home.config.formats.values()]
     return sorted(records, key=lambda record: str(record["name"]))

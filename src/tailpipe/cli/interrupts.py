@@ -76,10 +76,9 @@ def terminated_cleanly() -> Iterator[None]:
 
 @contextmanager
 def closed_in_time(close: Callable[[], None], code: int | None = None) -> Iterator[None]:
-    """Close a session at the end. After a failure or an interrupt the process does not wait long for it.
+    """Close a session at the end; after a failure, an interrupt or with a `code`, end the process if that takes long.
 
-    A thread of DuckDB may still be inside of a function that hears nothing, and closing waits for that. With a
-    `code`, the process never waits long, and ends with that code.
+    Closing waits for threads of DuckDB, which may be inside a function that cannot be interrupted.
     """
     try:
         yield

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["noun_group"]
 
-T = TypeVar("T")
 Records = Callable[[Any], list[dict[str, Any]]]
 """All records of a noun in a workspace."""
 
@@ -41,14 +40,13 @@ def noun_group(
 ) -> click.Group:
     """The group of commands of a noun, with `list` and `show NAME`.
 
-    `columns` are shown of each record, `parts` are lists inside one; a name may also be written with
-    `also_named` in front, as config does. `more` makes of a record what `show` knows beyond the list. A noun
-    that `has_built_ins` answers with those if the config is broken. With `text`, `show` can print one as config.
+    `columns` are shown of each record, `parts` are lists inside one. A name may start with `also_named`, as in config.
+    `more` adds to a record what only `show` prints. A noun that `has_built_ins` answers with those if the config is
+    broken. `text` prints one as config.
     """
     many = f"{label or noun}s"
 
-    def answer(home: Home, read: Callable[[Any], T]) -> T:
-        return with_built_ins(home, read) if has_built_ins else read(home)
+    answer = with_built_ins if has_built_ins else (lambda home, read: read(home))
 
     def find(home: Home, name: str) -> dict[str, Any]:
         found = {record["name"]: record for record in records(home)}

@@ -47,7 +47,7 @@ def command(context: click.Context, partition: str, limit: int, output: str) -> 
         raise UsageError(f"{partition} matches {len(names)} partitions", hint="name one: TABLE.PARTITION")
     nothing: list[PartitionChange] = []
     found = home.read(lambda catalog: changes(catalog.database, names[0], limit), nothing)
-    rows = [{**asdict(one), "committed_at": one.committed_at.isoformat(timespec="seconds")} for one in found]
+    rows = [{**asdict(one), "committed_at": render.moment(one.committed_at)} for one in found]
     is_shared = any(row[name] is not None for row in rows for name in _OF_STORES)
     columns = {key: title for key, title in COLUMNS.items() if is_shared or key not in _OF_STORES}
     render.records(rows, output, columns, nothing=f"{names[0]} has no changes yet")

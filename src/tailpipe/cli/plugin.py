@@ -38,10 +38,7 @@ def _records(home: Home) -> list[dict[str, Any]]:
 
 
 command = noun_group(
-    "plugin",
-    _records,
-    render.columns("name:plugin", "version", "package", "description"),
-    example="core",
+    "plugin", _records, render.columns("name:plugin", "version", "package", "description"), example="core"
 )
 
 
@@ -151,8 +148,7 @@ def _run_pip(arguments: list[str]) -> None:
         call = [uv, "pip", verb, "--python", sys.executable, *rest, "--quiet"]
     else:
         raise TailpipeError(
-            "pip is not installed in the environment of tailpipe",
-            hint=f"install it: {sys.executable} -m ensurepip",
+            "pip is not installed in the environment of tailpipe", hint=f"install it: {sys.executable} -m ensurepip"
         )
     render.say(f"running: {shlex.join(call)}")
     done = subprocess.run(call, check=False)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tailpipe.cli import render
-from tailpipe.cli.bar import Segment, draw_bar, duration
+from tailpipe.cli.bar import Segment, draw_bar, duration, redraw
 from tailpipe.cli.estimate import Estimate
 from tailpipe.collect import events
 from tailpipe.model.visible import shorten, visible
@@ -177,13 +177,11 @@ class Display:
     def _show(self, text: str) -> None:
         if text != self._shown:
             encoding = sys.stderr.encoding or "ascii"
-            sys.stderr.write("\r\x1b[K" + text.encode(encoding, "replace").decode(encoding))
-            sys.stderr.flush()
+            redraw(text.encode(encoding, "replace").decode(encoding))
             self._shown = text
 
     def _clear(self) -> None:
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
+        redraw()
         self._shown = ""
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.bar import Segment, draw_bar
+from tailpipe.cli.bar import Segment, draw_bar, redraw
 from tailpipe.cli.options import common, examples, home_of, output, refuse_locked, selectors
 from tailpipe.cli.pushes import published_lines, push_record
 from tailpipe.errors import EXIT_FAILED, UsageError
@@ -118,8 +118,7 @@ class _Progress:
             share = progress.size / progress.total_size if progress.total_size else 1.0
             room = shutil.get_terminal_size().columns - 1
             line = draw_bar(share, segments, room, is_ascii=(sys.stderr.encoding or "").lower() != "utf-8")
-            sys.stderr.write(f"\r\x1b[K{line}")
-            sys.stderr.flush()
+            redraw(line)
         elif time.monotonic() - self._reported_at > _LINE_SECONDS:
             self._reported_at = time.monotonic()
             render.say(f"{progress.partition}: {', '.join(words)}")
@@ -127,5 +126,4 @@ class _Progress:
     def close(self) -> None:
         """Leave the terminal as it was."""
         if self._is_live:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            redraw()

@@ -53,5 +53,4 @@ def published_lines(report: PushReport) -> list[str]:
 
 def push_record(report: PushReport) -> dict[str, Any]:
     """A push as a record."""
-    since = report.unpushed_since
-    return {**asdict(report), "unpushed_since": since.isoformat(timespec="seconds") if since else None}
+    return {**asdict(report), "unpushed_since": render.moment(report.unpushed_since)}

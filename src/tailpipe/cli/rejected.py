@@ -19,10 +19,7 @@ command = click.Group("rejected", help="Show rejected rows.")
 
 @command.command(
     "show",
-    epilog=examples(
-        "tailpipe rejected show",
-        "tailpipe rejected show access_log.web --limit 1000 --output jsonl",
-    ),
+    epilog=examples("tailpipe rejected show", "tailpipe rejected show access_log.web --limit 1000 --output jsonl"),
 )
 @selectors
 @limited("rows")

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tailpipe.errors import ConfigError, Diagnostic, QueryError, TailpipeError
 from tailpipe.model.redaction import REDACTOR
 from tailpipe.model.visible import shorten, visible
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 __all__ = [
     "OUTPUTS",
@@ -21,6 +24,7 @@ __all__ = [
     "data",
     "days",
     "error",
+    "moment",
     "problem",
     "record",
     "records",
@@ -89,6 +93,11 @@ def days(found: object) -> str:
 def unit(key: str) -> str:
     """A unit as people read it: a day, or `undated files` instead of the key of a pack."""
     return "undated files" if key.startswith("pack:") else key
+
+
+def moment(at: datetime | None) -> str | None:
+    """An instant as records have it, to the second."""
+    return at.isoformat(timespec="seconds") if at else None
 
 
 def shown(text: str) -> str:

@@ -31,19 +31,9 @@ def _with_contents(home: Home, record: dict[str, Any]) -> dict[str, Any]:
     warn_of_schemas(home, [record["name"]])
     with open_session(home) as session:
         contents = session.contents(record["name"])
-    tables = [
-        {
-            "table": content.table,
-            "rows": content.rows,
-            "bytes": content.size,
-            "first_event": content.first,
-            "last_event": content.last,
-            "is_materialized": content.is_copy,
-        }
-        for content in contents
-        if content.rows
-    ]
-    empty = [content.table for content in contents if not content.rows]  # most are tables of plugins that are not used
+    filled = [(one.table, one.rows, one.size, one.first, one.last, one.is_copy) for one in contents if one.rows]
+    tables = [dict(zip(TABLES, facts, strict=True)) for facts in filled]
+    empty = [one.table for one in contents if not one.rows]  # most are tables of plugins that are not used
     return {**record, "tables": tables, "empty_tables": empty}
 
 

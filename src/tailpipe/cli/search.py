@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
-from tailpipe.cli.narrowing import narrowing, opened
+from tailpipe.cli.bar import redraw
+from tailpipe.cli.narrowing import guarded_session, narrowing
 from tailpipe.cli.options import common, completes, examples, home_of, limited, output
 from tailpipe.errors import EXIT_FAILED
 from tailpipe.model.visible import shorten
@@ -61,13 +59,7 @@ _WIDEST = 160
 @narrowing
 @common
 def command(
-    context: click.Context,
-    text: str,
-    tables: tuple[str, ...],
-    in_common: bool,
-    limit: int,
-    output: str,
-    query: Query,
+    context: click.Context, text: str, tables: tuple[str, ...], in_common: bool, limit: int, output: str, query: Query
 ) -> None:
     """Search all tables for a text, an IP address, a network or a user.
 
@@ -84,10 +76,7 @@ def command(
         window = window_between(_SINCE, None, now=datetime.now(UTC))
         query = replace(query, narrowing=replace(query.narrowing, window=window))
     found: list[Found] = []
-    with guarded(), ExitStack() as stack:
-        session = opened(home, query)
-        stack.enter_context(closed_in_time(session.close))
-        session.limit.when_stuck = partial(end_late, session.limit)
+    with guarded_session(home, query) as session:
         views = searched_views(session, tables)
         results = search(session, views, needle, newest=limit, in_common=in_common)
         try:
@@ -108,8 +97,7 @@ def command(
 def _show_progress(table: str = "", number: int = 0, count: int = 0) -> None:
     """Show in a terminal which table is being searched; without one, nothing is shown any more."""
     if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[Ksearching {table} ({number} of {count})" if count else "\r\x1b[K")
-        sys.stderr.flush()
+        redraw(f"searching {table} ({number} of {count})" if count else "")
 
 
 def _print(text: str, found: Sequence[Found], limit: int, output: str, window: Window) -> None:

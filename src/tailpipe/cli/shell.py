@@ -63,12 +63,7 @@ class Shell:
     """The settings of a person: how answers look, where they go, and which part of the data they show."""
 
     def __init__(
-        self,
-        home: Home,
-        query: Query,
-        shape: Shape,
-        timing: bool | None,
-        params: Mapping[str, Any] | None = None,
+        self, home: Home, query: Query, shape: Shape, timing: bool | None, params: Mapping[str, Any] | None = None
     ) -> None:
         self.home = home
         self.narrowing = query.narrowing

@@ -93,8 +93,8 @@ def _records(home: Home, now: datetime) -> list[dict[str, Any]]:
                 "partition": name,
                 "is_in_config": partition is not None or name == HITS,
                 "last_run": {
-                    "started_at": run.begun_at.isoformat(timespec="seconds"),
-                    "ended_at": run.ended_at.isoformat(timespec="seconds") if run.ended_at else None,
+                    "started_at": render.moment(run.begun_at),
+                    "ended_at": render.moment(run.ended_at),
                     "outcome": run.outcome,
                     "error": run.error,
                 }
@@ -132,15 +132,11 @@ def _store(home: Home, one: Overview) -> dict[str, Any] | None:
         "files_in_store": state.files_there,
         "bytes_in_store": state.size_there,
         "unpushed_commits": state.unpushed,
-        "unpushed_since": state.since.isoformat(timespec="seconds") if state.since else None,
-        "last_push": state.pushed_at.isoformat(timespec="seconds") if state.pushed_at else None,
+        "unpushed_since": render.moment(state.since),
+        "last_push": render.moment(state.pushed_at),
         "version": state.version,
         "hosts": [
-            {
-                "host": host.name,
-                "commits": host.commits,
-                "last_commit": host.committed_at.isoformat(timespec="seconds"),
-            }
+            {"host": host.name, "commits": host.commits, "last_commit": render.moment(host.committed_at)}
             for host in state.hosts
         ],
     }

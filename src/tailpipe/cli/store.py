@@ -114,7 +114,7 @@ def clean(context: click.Context, name: str | None, dry_run: bool, output: str) 
     """
     home = home_of(context)
     rows = [
-        {"store": store.name, **asdict(done), "older_than": done.older_than.isoformat(timespec="seconds")}
+        {"store": store.name, **asdict(done), "older_than": render.moment(done.older_than)}
         for store in _wanted(home, name)
         if (done := push.clean_store(home, store, dry_run=dry_run)) is not None
     ]

@@ -98,5 +98,5 @@ def _named(home: Home, name: str) -> list[tuple[Store, Tag]]:
 
 
 def _record(store: Store, tag: Tag) -> dict[str, Any]:
-    created = tag.created_at.isoformat(timespec="seconds")
+    created = render.moment(tag.created_at)
     return {"name": tag.name, "store": store.name, "created_at": created, "host": tag.host}

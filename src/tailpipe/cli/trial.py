@@ -30,7 +30,7 @@ def show_trial(trial: Any, output: str, *, is_format: bool) -> None:
     rows = [] if trial.rows is None else trial.rows.to_pylist()
     if is_format:
         rows = [{name: value for name, value in row.items() if not name.startswith("tp_")} for row in rows]
-    shown = [{name: _plain(value) for name, value in row.items()} for row in rows]
+    shown = [{name: one.hex() if isinstance(one, bytes) else one for name, one in row.items()} for row in rows]
     if output == "pretty" and not is_format:
         shown = _for_people(shown)
     if rows or output in ("json", "jsonl"):
@@ -86,9 +86,3 @@ def _some(samples: Iterable[Any]) -> list[Any]:
         if seen[kind] <= _OF_A_KIND:
             some.append(sample)
     return some
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, bytes):
-        return value.hex()
-    return value
