@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
+from tailpipe.cli.options import flags_of
 from tailpipe.frozen import frozen
 
 __all__ = ["Typed", "located"]
 
-_LOCATION = ("config_path", "workspace")
 _SWITCHES = {"skip_bad_artifacts": True, "compact": False, "push": False}
 """The switches of `collect` that a suggestion repeats, with the value that is not the default."""
 
@@ -57,8 +57,8 @@ class Typed:
 def located(text: str) -> str:
     """The text with the config and the workspace of this call in the commands that it suggests."""
     context = click.get_current_context(silent=True)
-    flags = (context.find_root().obj or {}) if context else {}
-    words = [word for name in _LOCATION if name in flags for word in (f"--{name.replace('_', '-')}", flags[name])]
+    flags = flags_of(context) if context else {}
+    words = [word for name, value in sorted(flags.items()) for word in (f"--{name.replace('_', '-')}", value)]
     if not words:
         return text
     from shlex import join

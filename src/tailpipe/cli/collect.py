@@ -16,8 +16,8 @@ from tailpipe.cli import render
 from tailpipe.cli.again import Typed, located
 from tailpipe.cli.follow import check_flags, follow, follow_options
 from tailpipe.cli.logs import log_from
-from tailpipe.cli.options import between, common, completes, examples, home_of, output_of
-from tailpipe.errors import EXIT_FAILED, UsageError
+from tailpipe.cli.options import between, common, completes, examples, fail_if, home_of, output_of
+from tailpipe.errors import UsageError
 from tailpipe.home.home import Home
 from tailpipe.model.window import requested_window
 from tailpipe.operations.collect import Collect, collect, preview
@@ -146,10 +146,13 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
     if flags["profile"] and flags["output"] == "pretty":
         print_profile(report)
     _suggest_overwrite(home, [one for one in report.partitions if not one.accounts.kept], typed)
-    is_detected = _detect(home) if flags["detect"] else True
+    is_detected = True
+    if flags["detect"]:
+        from tailpipe.cli.detect import detect_now
+
+        is_detected = detect_now(home)
     report_unpushed(unpushed)
-    if not (report.is_done and is_detected) or unpushed:
-        context.exit(EXIT_FAILED)
+    fail_if(not (report.is_done and is_detected) or unpushed)
 
 
 def _collected(home: Home, request: Collect, is_shown: bool) -> Report:
@@ -191,12 +194,6 @@ def _follow(context: click.Context, selectors: tuple[str, ...], flags: dict[str,
 
 def _typed_command() -> str:
     return shlex.join(["tailpipe", *sys.argv[1:]])
-
-
-def _detect(home: Home) -> bool:
-    from tailpipe.cli.detect import detect_now
-
-    return detect_now(home)
 
 
 def _chosen(home: Home, selectors: tuple[str, ...]) -> tuple[list[str], str | None]:

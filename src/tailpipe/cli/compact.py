@@ -60,4 +60,4 @@ def command(
     nothing = "" if any(one.locked for one in done) else "nothing to compact"
     render.records(changed, output, columns, nothing=nothing)
     refuse_locked(one.locked for one in done)
-    refuse_unpushed(context, home)
+    refuse_unpushed(home)

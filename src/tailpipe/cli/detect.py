@@ -10,8 +10,8 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.crash import attempt_of
 from tailpipe.cli.logs import log_from
-from tailpipe.cli.options import between, common, completes, examples, home_of, pretty_or_json
-from tailpipe.errors import EXIT_FAILED, UsageError
+from tailpipe.cli.options import between, common, completes, examples, fail_if, home_of, pretty_or_json
+from tailpipe.errors import UsageError
 from tailpipe.model.detection import SEVERITIES
 from tailpipe.model.window import requested_window
 from tailpipe.operations.detect import Detect, deliver, detect
@@ -66,8 +66,7 @@ def command(context: click.Context, /, names: tuple[str, ...], **flags: Any) -> 
     if not flags["dry_run"] and flags["notify"] is not False:
         delivered = deliver(home, retry=flags["retry"])
     report(run, delivered, flags["output"])
-    if any(one.failure for one in run.results):
-        context.exit(EXIT_FAILED)
+    fail_if(any(one.failure for one in run.results))
 
 
 def detect_now(home: Home) -> bool:

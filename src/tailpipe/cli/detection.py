@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, home_of, output, output_with_tpc
+from tailpipe.cli.options import common, completes, examples, fail_if, home_of, output, output_with_tpc
 from tailpipe.config.detections import find_detection
-from tailpipe.errors import EXIT_FAILED
 from tailpipe.model.detection import Detection
 
 if TYPE_CHECKING:
@@ -89,8 +88,7 @@ def test(context: click.Context, names: tuple[str, ...], output: str) -> None:
     if untested:
         render.say(f"no must_hit event: {', '.join(untested[:10])}" + (" …" if len(untested) > 10 else ""))
     render.say(f"{render.counted(len(records), 'event')} tested, {failed} failed")
-    if failed:
-        context.exit(EXIT_FAILED)
+    fail_if(failed)
 
 
 def _case(detection: Detection, case: Any) -> dict[str, Any]:

@@ -10,21 +10,22 @@ import click
 
 from tailpipe.cli import render
 from tailpipe.cli.again import located
-from tailpipe.cli.options import common, examples, home_of, output, refuse_locked, refuse_unpushed
-from tailpipe.errors import EXIT_FAILED, UsageError
+from tailpipe.cli.options import common, examples, fail_if, home_of, output, refuse_locked, refuse_unpushed
+from tailpipe.errors import UsageError
 from tailpipe.home.home import Home
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import Unit
 from tailpipe.operations.doctor import examine, examine_stores, rebuild, repair
 
 if TYPE_CHECKING:
-    from tailpipe.catalog.doctor import Finding
+    pass
 
 __all__ = ["command"]
 
 _MOST = 100
 """So many findings are shown one by one."""
 _FEW = 5
+FIELDS = ("problem", "path", "message", "partition", "unit", "repair")
 COLUMNS = render.columns("problem", "message:details")
 
 
@@ -67,34 +68,28 @@ def command(
     findings += lacking
     if findings or output != "pretty":
         shown = findings[:_MOST] if output == "pretty" else findings
-        render.records([_record(finding) for finding in shown], output, COLUMNS)
+        render.records([{name: getattr(one, name) for name in FIELDS} for one in shown], output, COLUMNS)
         if len(findings) > len(shown):
-            render.say(f"… and {_counts(findings[_MOST:])}; to list all: --output json")
-    if commands := _commands(findings):
+            counts = Counter(finding.problem for finding in findings[_MOST:])
+            more = ", ".join(f"{count:,} {problem}" for problem, count in counts.items())
+            render.say(f"… and {more}; to list all: --output json")
+    # A command that includes another one repairs all of it.
+    repairs = sorted({finding.repair for finding in findings if finding.repair})
+    if commands := [one for one in repairs if f"{one} --checksums" not in repairs]:
         render.say("to repair: " + " or ".join(commands))
-        context.exit(EXIT_FAILED)
+        fail_if(commands)
     if any(finding.problem == "unmounted" for finding in findings):
         render.say("mount the disk and run doctor again; if the disk is lost: tailpipe doctor --repair --accept-loss")
-        context.exit(EXIT_FAILED)
+        fail_if(findings)
     if lacking:
         render.say("cannot be repaired from this disk: it has no copies of these objects")
-        context.exit(EXIT_FAILED)
-    refuse_unpushed(context, home)
+        fail_if(lacking)
+    refuse_unpushed(home)
     if findings:
         render.say("no repair needed")
     else:
         unverified = "" if checksums else " (contents not verified; to verify: --checksums)"
         render.say(f"no problems found{unverified}")
-
-
-def _record(finding: Finding) -> dict[str, str]:
-    return {name: getattr(finding, name) for name in ("problem", "path", "message", "partition", "unit", "repair")}
-
-
-def _commands(findings: Sequence[Finding]) -> list[str]:
-    """The commands that repair all of it, without those that another one includes."""
-    commands = sorted({finding.repair for finding in findings if finding.repair})
-    return [one for one in commands if f"{one} --checksums" not in commands]
 
 
 def _rebuild(home: Home, accept_loss: bool) -> None:
@@ -135,12 +130,6 @@ def _repair(home: Home, checksums: bool, accept_loss: bool) -> None:
         how = f"while the logs exist, collect them again: tailpipe collect {partition}"
         render.say(located(f"{partition} {_listed(units)}: files are lost; {how}"))
     refuse_locked(done.locked)
-
-
-def _counts(findings: Sequence[Finding]) -> str:
-    """How many there are of each kind."""
-    counts = Counter(finding.problem for finding in findings)
-    return ", ".join(f"{count:,} {problem}" for problem, count in counts.items())
 
 
 def _marked(units: Sequence[tuple[str, str]]) -> str:

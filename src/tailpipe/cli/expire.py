@@ -48,7 +48,7 @@ def command(context: click.Context, selectors: tuple[str, ...], dry_run: bool, f
     if why := next((record["clock_warning"] for record in found if record["clock_warning"]), ""):
         raise TailpipeError(f"nothing deleted: {why}", hint="if the clock is right, use --force")
     refuse_locked(record["locked"] for record in found)
-    refuse_unpushed(context, home)
+    refuse_unpushed(home)
 
 
 def _record(home: Home, expired: Expired) -> dict[str, Any]:

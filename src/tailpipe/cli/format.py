@@ -10,9 +10,8 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.describe import format_record, type_record
 from tailpipe.cli.listing import OPTIONS, noun_group
-from tailpipe.cli.options import common, completes, examples, home_of, limited, output, with_built_ins
+from tailpipe.cli.options import common, completes, examples, fail_if, home_of, limited, output, with_built_ins
 from tailpipe.cli.trial import NOWHERE, fits_nothing, show_trial
-from tailpipe.errors import EXIT_FAILED
 from tailpipe.home.home import Home
 from tailpipe.operations.trial import try_file
 
@@ -59,5 +58,4 @@ def test(context: click.Context, name: str, file: Path, limit: int, output: str)
     format_ = with_built_ins(home, lambda known: known.format(name.removeprefix("format.")))
     trial = try_file(home, file, NOWHERE, format_, limit)
     show_trial(trial, output, is_format=True)
-    if fits_nothing(trial):
-        context.exit(EXIT_FAILED)
+    fail_if(fits_nothing(trial))

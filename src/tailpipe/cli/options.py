@@ -20,6 +20,8 @@ __all__ = [
     "completes",
     "completes_held",
     "examples",
+    "fail_if",
+    "flags_of",
     "home_of",
     "limited",
     "location_flags",
@@ -95,23 +97,30 @@ def refuse_locked(locked: Iterable[str]) -> None:
         raise TailpipeError("some partitions were skipped", hint="try again when the other process has finished")
 
 
-def refuse_unpushed(context: click.Context, home: Home) -> None:
+def fail_if(failed: object) -> None:
+    """End with exit code 1 if something failed, which the command has reported."""
+    if failed:
+        raise click.exceptions.Exit(EXIT_FAILED)
+
+
+def refuse_unpushed(home: Home) -> None:
     """End with exit code 1 if a change is committed, but the store of its partition lacks it."""
     from tailpipe.cli.pushes import report_unpushed
 
-    if home.unpushed:
-        report_unpushed(home.unpushed)
-        context.exit(EXIT_FAILED)
+    report_unpushed(home.unpushed)
+    fail_if(home.unpushed)
 
 
 def home_of(context: click.Context) -> Home:
     """The home of the workspace that the flags of this call name."""
     from tailpipe.home.home import Home  # late, so that --help stays fast
 
-    flags = context.find_root().obj or {}
-    return Home.open(
-        config_path=flags.get("config_path"), workspace=flags.get("workspace"), say=render.say, is_command=True
-    )
+    return Home.open(**flags_of(context), say=render.say, is_command=True)
+
+
+def flags_of(context: click.Context) -> dict[str, Any]:
+    """What this call gives as `--config-path` and `--workspace`, by the names of `Home.open`."""
+    return dict(context.find_root().obj or {})
 
 
 def with_built_ins(home: Home, read: Callable[[Home], T]) -> T:

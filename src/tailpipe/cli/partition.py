@@ -98,7 +98,7 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
         if one.dates and one.partition in home.config.partitions:
             days = f"--from {one.dates.first} --to {one.dates.last}"
             render.say(located(f"to collect them again: tailpipe collect {one.partition} {days}"))
-    refuse_unpushed(context, home)
+    refuse_unpushed(home)
 
 
 def _pin(is_pinned: bool, word: str, description: str) -> None:

@@ -16,8 +16,8 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.describe import plugin_record
 from tailpipe.cli.listing import noun_group
-from tailpipe.cli.options import common, examples, home_of
-from tailpipe.errors import EXIT_FAILED, PluginError, TailpipeError, UsageError
+from tailpipe.cli.options import common, examples, fail_if, home_of
+from tailpipe.errors import PluginError, TailpipeError, UsageError
 from tailpipe.home.home import Home
 from tailpipe.model.nearest import listed
 from tailpipe.plugin import Registry
@@ -90,8 +90,7 @@ def check(context: click.Context, folder: str) -> None:
     problems = list(pack_problems(Path(folder), home_of(context).registry))
     for problem in problems:
         render.say(f"error: {problem}")
-    if problems:
-        context.exit(EXIT_FAILED)
+    fail_if(problems)
     render.say("no problems found")
 
 

@@ -145,15 +145,12 @@ class Display:
 
     def _draw(self) -> None:
         room = shutil.get_terminal_size().columns - 1  # a full line would wrap
-        is_ascii = not _can_write(_BAR)
         if not any(track.planned.units for track in self._tracks.values()):
             self._show(shorten(visible(self._doing), room))
             return
-        self._show(draw_bar(self._share(), self._segments(), room, is_ascii=is_ascii))
-
-    def _share(self) -> float:
-        """How much of the whole run is done; each partition counts alike, as what later ones hold is not known yet."""
-        return sum(track.share for track in self._tracks.values()) / max(self._partitions, 1)
+        # Each partition counts alike, as what later ones hold is not known yet.
+        share = sum(track.share for track in self._tracks.values()) / max(self._partitions, 1)
+        self._show(draw_bar(share, self._segments(), room, is_ascii=not _can_write(_BAR)))
 
     def _segments(self) -> list[Segment]:
         # Until the last partition is planned, nobody knows how much there is.

@@ -8,8 +8,18 @@ from datetime import UTC, datetime
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import between, common, completes, examples, home_of, output, refuse_locked, selectors
-from tailpipe.errors import EXIT_FAILED, UsageError
+from tailpipe.cli.options import (
+    between,
+    common,
+    completes,
+    examples,
+    fail_if,
+    home_of,
+    output,
+    refuse_locked,
+    selectors,
+)
+from tailpipe.errors import UsageError
 from tailpipe.model.window import window_between
 
 __all__ = ["command"]
@@ -80,5 +90,4 @@ def command(
         if one.error:
             render.problem(f"{one.partition}: {one.error}")
     refuse_locked(one.locked for one in done)
-    if any(one.error for one in done):
-        context.exit(EXIT_FAILED)
+    fail_if(any(one.error for one in done))

@@ -12,9 +12,9 @@ import click
 
 from tailpipe.cli import render
 from tailpipe.cli.bar import Segment, draw_bar, redraw
-from tailpipe.cli.options import common, examples, home_of, output, refuse_locked, selectors
+from tailpipe.cli.options import common, examples, fail_if, home_of, output, refuse_locked, selectors
 from tailpipe.cli.pushes import published_lines, push_record
-from tailpipe.errors import EXIT_FAILED, UsageError
+from tailpipe.errors import UsageError
 from tailpipe.model.visible import visible
 
 if TYPE_CHECKING:
@@ -88,8 +88,7 @@ def command(
         for line in published_lines(one):
             render.say(f"{one.partition}: {line}")
     refuse_locked(one.locked for one in done)
-    if any(one.error or one.publish_error for one in done):
-        context.exit(EXIT_FAILED)
+    fail_if(any(one.error or one.publish_error for one in done))
 
 
 def _rate(text: str | None) -> float | None:

@@ -12,8 +12,7 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.bar import redraw
 from tailpipe.cli.narrowing import guarded_session, narrowing
-from tailpipe.cli.options import common, completes, examples, home_of, limited, output
-from tailpipe.errors import EXIT_FAILED
+from tailpipe.cli.options import common, completes, examples, fail_if, home_of, limited, output
 from tailpipe.model.visible import shorten
 from tailpipe.model.window import EVER, window_between
 from tailpipe.operations.facts import table_names
@@ -90,8 +89,7 @@ def command(
             raise
         _show_progress()
     _print(needle.text, found, limit, output, query.narrowing.window)
-    if any(one.failure for one in found):
-        context.exit(EXIT_FAILED)
+    fail_if(any(one.failure for one in found))
 
 
 def _show_progress(table: str = "", number: int = 0, count: int = 0) -> None:

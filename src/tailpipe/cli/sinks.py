@@ -47,11 +47,7 @@ def shared(write: Write) -> Sink:
 def _to_stdout() -> Iterator[Write]:
     """Straight to stdout."""
     sys.stdout.flush()
-
-    def write(data: bytes) -> None:
-        sys.stdout.buffer.write(data)
-
-    yield write
+    yield writer_to(sys.stdout.buffer)
     sys.stdout.buffer.flush()
 
 

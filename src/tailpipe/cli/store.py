@@ -10,8 +10,8 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.describe import store_record
 from tailpipe.cli.listing import noun_group
-from tailpipe.cli.options import common, completes, examples, home_of, output
-from tailpipe.errors import EXIT_FAILED, ConfigError, TailpipeError, UsageError
+from tailpipe.cli.options import common, completes, examples, fail_if, home_of, output
+from tailpipe.errors import ConfigError, TailpipeError, UsageError
 from tailpipe.home.home import Home
 from tailpipe.model.option import unresolved_in
 from tailpipe.model.store import Store
@@ -62,8 +62,7 @@ def check(context: click.Context, name: str | None, output: str) -> None:
     if output == "pretty":
         for store in wanted:
             render.say(f"{store.name} {'cannot be used' if store.name in failed else 'can be used'}: {store.location}")
-    if failed:
-        context.exit(EXIT_FAILED)
+    fail_if(failed)
 
 
 @command.command("publish", epilog=examples("tailpipe store publish", "tailpipe store publish lake app_log"))

@@ -11,9 +11,8 @@ from tailpipe.cli import render
 from tailpipe.cli.describe import table_record
 from tailpipe.cli.init import inferred, report
 from tailpipe.cli.listing import COLUMNS, noun_group
-from tailpipe.cli.options import common, completes, examples, home_of, limited, output, with_built_ins
+from tailpipe.cli.options import common, completes, examples, fail_if, home_of, limited, output, with_built_ins
 from tailpipe.cli.trial import NOWHERE, advise, fits_nothing, show_trial
-from tailpipe.errors import EXIT_FAILED
 from tailpipe.home.home import Home
 from tailpipe.model.format import Format
 from tailpipe.operations.trial import try_file
@@ -74,8 +73,7 @@ def test(context: click.Context, name: str, file: Path, format_name: str | None,
     trial = try_file(home, file, table, format_, limit)
     show_trial(trial, output, is_format=False)
     advise(trial, lambda: _fields(try_file(home, file, NOWHERE, format_ or table.format, limit)))
-    if fits_nothing(trial):
-        context.exit(EXIT_FAILED)
+    fail_if(fits_nothing(trial))
 
 
 def _fields(trial: Any) -> list[str]:
