@@ -45,13 +45,13 @@ class Typed:
 
         return join(["tailpipe", "collect", partition, *filter(None, [self.source]), *flags, *self.switches])
 
-    def overwrite(self, partition: str, since: date | None, *flags: str) -> str:
+    def overwrite(self, partition: str, since: date | None) -> str:
         """The call that collects again what was requested, or everything since a day if nothing was named."""
         window = {"--from": self.start, "--to": self.end}
-        if not self.start and not self.end:
+        if not self.has_window:
             window = {"--from": str(since) if since else None}
         words = [word for name, value in window.items() if value for word in (name, value)]
-        return self.collect(partition, *words, "--overwrite", *flags)
+        return self.collect(partition, *words, "--overwrite")
 
 
 def located(text: str) -> str:

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from tailpipe.home.home import Home
     from tailpipe.query.request import Query
 
-__all__ = ["command"]
-
 _IN_MEMORY = 1 << 24
 """The bytes of an answer that are kept in memory until it is whole; more of them go to a temporary file."""
 

@@ -27,8 +27,6 @@ from tailpipe.operations.facts import days_out_of_window
 if TYPE_CHECKING:
     from tailpipe.collect.events import Report, Summary
 
-__all__ = ["command"]
-
 EXAMPLE = """\
 table "app_log" {
   format = format.jsonl.default

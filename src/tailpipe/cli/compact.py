@@ -11,8 +11,6 @@ from tailpipe.cli import render
 from tailpipe.cli.options import between, common, examples, home_of, output, refuse_locked, refuse_unpushed, selectors
 from tailpipe.model.window import window_between
 
-__all__ = ["command"]
-
 COLUMNS = render.columns("partition", "rows", "files", "new_files:files now", "bytes:size", "new_bytes:size now")
 
 

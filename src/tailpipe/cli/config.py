@@ -11,8 +11,6 @@ from tailpipe.cli.options import common, examples, home_of, output_of, warn_of_s
 from tailpipe.errors import ConfigError
 from tailpipe.model.nearest import listed
 
-__all__ = ["command"]
-
 _SQL = (".filter", ".transform", ".tp_index", ".dedupe_key", ".here.where")
 """The arguments that only DuckDB can check."""
 

@@ -16,8 +16,6 @@ from tailpipe.errors import UsageError
 if TYPE_CHECKING:
     from tailpipe.stores.version import Version
 
-__all__ = ["command"]
-
 
 @click.command(
     "connect",

@@ -9,8 +9,6 @@ from tailpipe.cli.describe import connection_record
 from tailpipe.cli.listing import noun_group
 from tailpipe.home.home import Home
 
-__all__ = ["command"]
-
 
 def _records(home: Home) -> list[dict[str, Any]]:
     made = {f"{name}.default": declared() for name, declared in home.registry.connections.items()}

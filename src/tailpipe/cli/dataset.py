@@ -18,8 +18,6 @@ from tailpipe.operations.pull import datasets, drop_dataset
 if TYPE_CHECKING:
     from tailpipe.stores.part import Holding
 
-__all__ = ["command"]
-
 PARTITIONS = render.columns(
     "partition",
     "here.file_count:files here",

@@ -14,8 +14,6 @@ from tailpipe.model.detection import Detection
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
 
-__all__ = ["command"]
-
 COLUMNS = render.columns("name:detection", "severity", "table", "enabled", "title")
 CASES = render.columns("detection", "case", "result", "reason")
 _NAMES = completes(lambda home: sorted(home.detections.known))

@@ -20,8 +20,6 @@ from tailpipe.operations.doctor import examine, examine_stores, rebuild, repair
 if TYPE_CHECKING:
     pass
 
-__all__ = ["command"]
-
 _MOST = 100
 """So many findings are shown one by one."""
 _FEW = 5

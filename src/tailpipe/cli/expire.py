@@ -13,17 +13,16 @@ from tailpipe.home.home import Home
 from tailpipe.lifecycle.retain import Expired
 from tailpipe.operations.expire import Expire, expire
 
-__all__ = ["command"]
-
 COLUMNS = render.columns("partition", "keep", "expired_days:expired", "rows", "files", "bytes:size")
 
 
-def _with_retention(home: Home) -> list[str]:
-    return [name for name, partition in home.config.partitions.items() if partition.retention]
-
-
 @click.command("expire", epilog=examples("tailpipe expire --dry-run", "tailpipe expire 'app_log.*'"))
-@click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(_with_retention))
+@click.argument(
+    "selectors",
+    metavar="[SELECTOR]...",
+    nargs=-1,
+    shell_complete=completes(lambda home: [name for name, one in home.config.partitions.items() if one.retention]),
+)
 @click.option("--dry-run", is_flag=True, help="Print the expired days without deleting them.")
 @click.option("--force", is_flag=True, help="Delete expired days even if the clock appears to have jumped.")
 @output

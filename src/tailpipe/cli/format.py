@@ -15,8 +15,6 @@ from tailpipe.cli.trial import NOWHERE, fits_nothing, show_trial
 from tailpipe.home.home import Home
 from tailpipe.operations.trial import try_file
 
-__all__ = ["command"]
-
 
 def _records(home: Home) -> list[dict[str, Any]]:
     registry = home.registry

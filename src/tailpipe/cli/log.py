@@ -10,8 +10,6 @@ from tailpipe.cli import render
 from tailpipe.cli.options import common, completes_held, examples, home_of, limited, output
 from tailpipe.errors import UsageError
 
-__all__ = ["command"]
-
 COLUMNS = render.columns(
     "committed_at:time",
     "host",

@@ -12,8 +12,6 @@ from tailpipe.cli import render
 from tailpipe.cli.options import common, examples, flags_of, home_of
 from tailpipe.errors import UsageError
 
-__all__ = ["command"]
-
 
 @click.command(
     "mcp",

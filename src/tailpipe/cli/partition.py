@@ -21,8 +21,6 @@ from tailpipe.operations import delete as operation
 from tailpipe.operations.facts import coverage
 from tailpipe.operations.pull import pin
 
-__all__ = ["command"]
-
 SOURCES = render.columns("name:source", "type", "format", "options")
 COVERAGE = render.columns("source", "covered", "missing", "dropped", "frontier")
 

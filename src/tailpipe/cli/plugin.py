@@ -23,8 +23,6 @@ from tailpipe.model.nearest import listed
 from tailpipe.plugin import Registry
 from tailpipe.plugin.packs import is_pack
 
-__all__ = ["command"]
-
 PREFIX = "tailpipe-plugin-"
 BUILT_IN = ("tailpipe", "pack")
 _BARE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
@@ -113,10 +111,8 @@ def uninstall(context: click.Context, wanted: str) -> None:
     """
     from tailpipe.config.pack_install import remove_pack
 
-    if remove_pack(wanted, home_of(context).environment.packs_dir):
-        render.say("done; collected data was kept")
-        return
-    _run_pip(["uninstall", "--yes", _package_of(wanted)])
+    if not remove_pack(wanted, home_of(context).environment.packs_dir):
+        _run_pip(["uninstall", "--yes", _package_of(wanted)])
     render.say("done; collected data was kept")
 
 

@@ -22,8 +22,6 @@ from tailpipe.cli.options import (
 from tailpipe.errors import UsageError
 from tailpipe.model.window import window_between
 
-__all__ = ["command"]
-
 COLUMNS = render.columns("partition", "store", "version", "commits", "files", "bytes:size", "requests")
 
 

@@ -20,8 +20,6 @@ from tailpipe.model.visible import visible
 if TYPE_CHECKING:
     from tailpipe.stores.push import Progress
 
-__all__ = ["command"]
-
 COLUMNS = render.columns(
     "partition",
     "store",

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from tailpipe.query.request import Query
     from tailpipe.query.session import Session
 
-__all__ = ["command"]
-
 _SUFFIXES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet", ".arrow": "arrow"}
 _FOR_TEXT = ("", ".txt", ".text", ".log", ".out", ".md")
 """Endings of names that leave it open what is in the file."""

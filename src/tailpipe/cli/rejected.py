@@ -9,8 +9,6 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.options import common, examples, home_of, limited, output, selectors
 
-__all__ = ["command"]
-
 COLUMNS = render.columns("file", "line", "reason", "text")
 
 

@@ -163,8 +163,7 @@ def records(
 ) -> None:
     """A list of records. `columns` are the fields that a table for people shows, with their headings.
 
-    What has no room in it is cut, or goes on in the next line if it `is_wrapped`. People are told `nothing` if there
-    are none.
+    What has no room in it is cut, or goes on in the next line if it `is_wrapped`. `nothing` is said if there are none.
     """
     from tailpipe.cli.records import texts_of  # late, because a query has none
 

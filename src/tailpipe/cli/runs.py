@@ -12,8 +12,6 @@ from tailpipe.cli import render
 from tailpipe.cli.options import common, completes_held, examples, home_of, limited, output
 from tailpipe.model.artifact import Accounts
 
-__all__ = ["command"]
-
 COLUMNS = render.columns(
     "started", "partition", "outcome", "duration", "rows", "rejected_rows:rejected", "bytes:size", "error"
 )

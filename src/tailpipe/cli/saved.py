@@ -15,8 +15,6 @@ from tailpipe.model.saved import SavedQuery
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
 
-__all__ = ["command"]
-
 COLUMNS = render.columns("name:query", "title", "params:parameters", "plugin")
 PARAMS = render.columns("name:parameter", "type", "default", "description:meaning")
 

@@ -12,8 +12,6 @@ from tailpipe.home.home import Home
 from tailpipe.model.partition import Schema
 from tailpipe.operations.query import open_session
 
-__all__ = ["command"]
-
 DEFAULT = Schema(
     name="tailpipe", description="All tables with all their rows; the one that queries use if they name none."
 )

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tailpipe.query.request import Query
     from tailpipe.query.search import Found
 
-__all__ = ["command"]
-
 _SINCE = "T-30d"
 _TABLES = render.columns("table", "rows", "first_event:first event", "last_event:last event", "columns")
 _ROWS = render.columns("tp_timestamp", "table", "column", "text")

@@ -8,8 +8,6 @@ from tailpipe.cli import render
 from tailpipe.cli.options import common, examples, home_of
 from tailpipe.errors import TailpipeError
 
-__all__ = ["command"]
-
 _EXTRA = ("starlette", "uvicorn", "h11", "anyio")
 
 

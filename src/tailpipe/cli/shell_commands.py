@@ -209,10 +209,7 @@ COMMANDS: dict[str, ShellCommand] = {
         _narrow("end", _moment(is_end=True), None),
     ),
     ".partition": ShellCommand(
-        "[NAME,…|off]",
-        "Show only these partitions.",
-        _narrow("partitions", _several, ()),
-        _partition_names,
+        "[NAME,…|off]", "Show only these partitions.", _narrow("partitions", _several, ()), _partition_names
     ),
     ".index": ShellCommand("[VALUE,…|off]", "Show only these values of tp_index.", _narrow("indexes", _several, ())),
     ".schema": ShellCommand("[NAME|off]", "Set the default schema.", _narrow("schema", str, None), _schema_names),

@@ -19,8 +19,6 @@ from tailpipe.home.home import Home
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.operations.trial import try_source
 
-__all__ = ["command"]
-
 
 def _records(home: Home) -> list[dict[str, Any]]:
     registry = home.registry

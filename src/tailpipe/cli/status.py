@@ -24,8 +24,6 @@ from tailpipe.model.visible import shorten, visible, width
 from tailpipe.operations.detect import waiting_alerts
 from tailpipe.operations.facts import overview
 
-__all__ = ["command"]
-
 HEADINGS = ["partition", "last run", "first event", "last event", "days", "gaps", "rows", "size", "rejected"]
 WIDTH = 80
 FIRST_EVENT = HEADINGS.index("first event")
@@ -255,8 +253,7 @@ def _failures(records: list[dict[str, Any]]) -> list[str]:
 
 def _remarks(records: list[dict[str, Any]]) -> list[str]:
     lines = []
-    running = [record["partition"] for record in records if (record["last_run"] or {}).get("outcome") == "running"]
-    if running:
+    if running := [one["partition"] for one in records if (one["last_run"] or {}).get("outcome") == "running"]:
         lines.append(f"running: {', '.join(running)}")
     lines += _failures(records)
     if any(not record["is_in_config"] for record in records):

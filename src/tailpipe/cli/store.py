@@ -18,8 +18,6 @@ from tailpipe.model.store import Store
 from tailpipe.operations import push
 from tailpipe.operations.facts import table_names
 
-__all__ = ["command"]
-
 STEPS = render.columns("store", "step", "result", "message", "needs")
 CLEANED = render.columns("store", "objects:deleted", "bytes:size", "kept_objects:kept", "older_than:older than")
 PUBLISHED = render.columns("store", "table", "partitions", "files", "rows", "location")
@@ -55,10 +53,9 @@ def check(context: click.Context, name: str | None, output: str) -> None:
     wanted = _wanted(home_of(context), name)
     rows = [row for store in wanted for row in _checked(store)]
     render.records(rows, output, STEPS, nothing="")
-    hints = dict.fromkeys(f"{row['store']}: {row['hint']}" for row in rows if row["hint"])
-    for hint in hints:
+    for hint in dict.fromkeys(f"{row['store']}: {row['hint']}" for row in rows if row["hint"]):
         render.say(hint)
-    failed = dict.fromkeys(row["store"] for row in rows if row["result"] != "ok")
+    failed = {row["store"] for row in rows if row["result"] != "ok"}
     if output == "pretty":
         for store in wanted:
             render.say(f"{store.name} {'cannot be used' if store.name in failed else 'can be used'}: {store.location}")

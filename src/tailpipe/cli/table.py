@@ -17,8 +17,6 @@ from tailpipe.home.home import Home
 from tailpipe.model.format import Format
 from tailpipe.operations.trial import try_file
 
-__all__ = ["command"]
-
 
 def _records(home: Home) -> list[dict[str, Any]]:
     registry, config = home.registry, home.config

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tailpipe.model.store import Store
     from tailpipe.stores.tags import Tag
 
-__all__ = ["command"]
-
 COLUMNS = render.columns("name:tag", "store", "created_at:created", "host", "partitions")
 VERSIONS = render.columns("partition", "version")
 
@@ -39,9 +37,8 @@ def create(context: click.Context, name: str, selectors: tuple[str, ...]) -> Non
 
     home = home_of(context)
     host, chosen = home.stores.host or "", home.select(selectors)
-    now, store_of = datetime.now(UTC), home.stores.of
     with home.catalog() as catalog:
-        made = make_tags(catalog.database, name, chosen, store_of, host, now)
+        made = make_tags(catalog.database, name, chosen, home.stores.of, host, datetime.now(UTC))
     for store, tag in made.items():
         render.say(f"tagged {render.counted(len(tag.versions), 'partition')} in {store}: {name}")
 

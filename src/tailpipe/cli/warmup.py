@@ -11,8 +11,6 @@ from tailpipe.cli import render
 from tailpipe.cli.options import common, examples, home_of
 from tailpipe.errors import TailpipeError
 
-__all__ = ["command"]
-
 
 @click.command("warmup", epilog=examples("tailpipe warmup"))
 @common
