@@ -1,4 +1,4 @@
-"""What to do about rows and values that do not fit: the next step, for whoever writes a table."""
+"""Advice for authors of tables about rows and values that do not fit."""
 
 from __future__ import annotations
 

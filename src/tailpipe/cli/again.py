@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
+from tailpipe.cli.options import flags_of
 from tailpipe.frozen import frozen
 
 __all__ = ["Typed", "located"]
 
-_LOCATION = ("config_path", "workspace")
 _SWITCHES = {"skip_bad_artifacts": True, "compact": False, "push": False}
 """The switches of `collect` that a suggestion repeats, with the value that is not the default."""
 
@@ -45,20 +45,20 @@ class Typed:
 
         return join(["tailpipe", "collect", partition, *filter(None, [self.source]), *flags, *self.switches])
 
-    def overwrite(self, partition: str, since: date | None, *flags: str) -> str:
+    def overwrite(self, partition: str, since: date | None) -> str:
         """The call that collects again what was requested, or everything since a day if nothing was named."""
         window = {"--from": self.start, "--to": self.end}
-        if not self.start and not self.end:
+        if not self.has_window:
             window = {"--from": str(since) if since else None}
         words = [word for name, value in window.items() if value for word in (name, value)]
-        return self.collect(partition, *words, "--overwrite", *flags)
+        return self.collect(partition, *words, "--overwrite")
 
 
 def located(text: str) -> str:
     """The text with the config and the workspace of this call in the commands that it suggests."""
     context = click.get_current_context(silent=True)
-    flags = (context.find_root().obj or {}) if context else {}
-    words = [word for name in _LOCATION if name in flags for word in (f"--{name.replace('_', '-')}", flags[name])]
+    flags = flags_of(context) if context else {}
+    words = [word for name, value in sorted(flags.items()) for word in (f"--{name.replace('_', '-')}", value)]
     if not words:
         return text
     from shlex import join

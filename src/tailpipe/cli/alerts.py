@@ -27,8 +27,8 @@ def alert_records(alerts: Sequence[Alert]) -> list[dict[str, Any]]:
                 "notifier": address,
                 "waiting": len(waits),
                 "given_up": len(own) - len(waits),
-                "since": min(alert.since for alert in own).isoformat(timespec="seconds"),
-                "next_try": min(tries).isoformat(timespec="seconds") if tries else None,
+                "since": render.moment(min(alert.since for alert in own)),
+                "next_try": render.moment(min(tries, default=None)),
                 "error": errors[-1] if errors else None,
             }
         )

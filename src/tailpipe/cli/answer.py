@@ -101,7 +101,7 @@ def answer_statement(
             end_waiting()
             write(data)
 
-        with sink() as write, _told_of_ctrl_c():
+        with sink() as write, _as_interrupt():
             try:
                 done.append(write_answer(answer, shape, write_first, session.interrupt))
             finally:
@@ -117,8 +117,8 @@ def answer_statement(
 
 
 @contextmanager
-def _told_of_ctrl_c() -> Iterator[None]:
-    """Ctrl-C for what it is: a DuckDB that is writing at that moment calls it a failure of its own."""
+def _as_interrupt() -> Iterator[None]:
+    """Raise `KeyboardInterrupt` for Ctrl-C: a DuckDB that is writing at that moment reports a failure of its own."""
     try:
         yield
     except Exception as error:
@@ -188,12 +188,7 @@ def _pretty(answer: Answered, shape: Shape, write: Write) -> Written:
 
 def _hidden(picked: Picked, wide: int, shape: Shape) -> str:
     """The columns that are not shown, in one line; empty if all are."""
-    counts = {
-        "empty": picked.empty,
-        "tp_": picked.common,
-        "time": picked.times,
-        "too wide": wide,
-    }
+    counts = {"empty": picked.empty, "tp_": picked.common, "time": picked.times, "too wide": wide}
     found = ", ".join(f"{count} {why}" for why, count in counts.items() if count)
     return f"hidden: {found}; name columns or use {shape.line_mode}" if found else ""
 

@@ -26,7 +26,7 @@ _INEXACT = re.compile(r"INTERVAL|FLOAT|ZONE|_NS|UNION|VARIANT")
 
 @frozen
 class Cells:
-    """A row to be shown: its texts with the lines that they have, and which of them stand for null."""
+    """A row to be shown: its texts with their line breaks, and the places of its nulls."""
 
     texts: list[str]
     nulls: tuple[int, ...]
@@ -37,9 +37,9 @@ class Cells:
 
 
 def cells_of(answer: Answered, null: str, *, has_quotes: bool) -> Iterator[Cells]:
-    """The rows as text. With quotes, a text that reads as null does is told apart from it.
+    """The rows as text; `has_quotes` puts quotes around a text that reads as null does.
 
-    Arrow takes a quarter of a second to be loaded, so it is used only where Python's values would not do.
+    Arrow takes a quarter of a second to load, so it is used only where Python's values are not exact.
     """
     if any(_INEXACT.search(kind) for kind in answer.types):
         return _exact_cells(answer, null, has_quotes)

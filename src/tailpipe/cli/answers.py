@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tailpipe.cli import render
@@ -23,54 +23,41 @@ def answer_all(
     timing: bool | None,
     before: Callable[[], None] = lambda: None,
 ) -> list[TailpipeError]:
-    """Answer each statement, also those after one that failed; the failures, which were reported.
+    """Answer each statement, also those after one that failed; return the failures, which were reported.
 
     The output json is one document: the rows of a single statement, or a list of `name` and `rows` for several.
     `before` is called before each statement.
     """
-    if shape.output == "json" and len(statements) > 1:
-        with sink() as write:
-            return _answer_in_list(session, statements, shape, write, timing, before)
+
+    def prepared() -> Iterator[Statement]:
+        for statement in statements:
+            before()
+            yield statement
+
+    def answer(statement: Statement, sink: Sink) -> TailpipeError | None:
+        try:
+            answer_statement(session, statement.sql, shape, sink, timing, statement.params)
+        except TailpipeError as failure:
+            render.error(placed := place_of(statement, failure))
+            return placed
+        return None
+
+    if shape.output != "json" or len(statements) == 1:
+        return [failure for one in prepared() if (failure := answer(one, sink))]
     failures = []
-    for statement in statements:
-        before()
-        if failure := _answer(session, statement, shape, sink, timing):
-            failures.append(failure)
+    with sink() as write:
+        for number, (statement, name) in enumerate(zip(prepared(), names_of(statements), strict=True)):
+            rows = Rows(write)
+            head = json.dumps({"name": name}, ensure_ascii=False)[:-1]
+            write(f'{"," if number else "["}\n{head}, "rows": '.encode())
+            failure = answer(statement, shared(rows))
+            rows.end()
+            if failure:
+                failures.append(failure)
+                write(b', "error": ' + json.dumps(failure.message, ensure_ascii=False).encode())
+            write(b"}")
+        write(b"\n]\n")
     return failures
-
-
-def _answer_in_list(
-    session: Any,
-    statements: Sequence[Statement],
-    shape: Shape,
-    write: Write,
-    timing: bool | None,
-    before: Callable[[], None],
-) -> list[TailpipeError]:
-    failures = []
-    for number, (statement, name) in enumerate(zip(statements, names_of(statements), strict=True)):
-        before()
-        rows = Rows(write)
-        write((",\n" if number else "[\n").encode() + b'{"name": ' + json.dumps(name, ensure_ascii=False).encode())
-        write(b', "rows": ')
-        if failure := _answer(session, statement, shape, shared(rows), timing):
-            failures.append(failure)
-        rows.end()
-        if failure:
-            write(b', "error": ' + json.dumps(failure.message, ensure_ascii=False).encode())
-        write(b"}")
-    write(b"\n]\n")
-    return failures
-
-
-def _answer(session: Any, statement: Statement, shape: Shape, sink: Sink, timing: bool | None) -> TailpipeError | None:
-    """Answer one; the failure, if there was one, which was reported."""
-    try:
-        answer_statement(session, statement.sql, shape, sink, timing, statement.params)
-    except TailpipeError as failure:
-        render.error(placed := place_of(statement, failure))
-        return placed
-    return None
 
 
 class Rows:

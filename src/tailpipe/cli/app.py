@@ -16,7 +16,7 @@ from tailpipe import __version__
 from tailpipe.cli import crash, render
 from tailpipe.cli.again import located
 from tailpipe.cli.logs import start_logging
-from tailpipe.cli.options import common
+from tailpipe.cli.options import location_flags
 from tailpipe.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, TailpipeError
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.sql.attempt import Attempt
@@ -114,7 +114,7 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Run 'tailpipe COMMAND --help' for details and examples.",
 )
-@common
+@location_flags
 @click.version_option(__version__, prog_name="tailpipe", message="%(prog)s %(version)s")
 def app() -> None:
     """Collect logs into typed tables and query them with SQL.
@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _open_closed_streams() -> None:
-    """Give what is closed a place that leads nowhere: Python has no object for it, and a file of ours its number."""
+    """Open /dev/null for each closed stream: Python has no object for it, and a later file would get its number."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - until we exit

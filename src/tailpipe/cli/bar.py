@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from tailpipe.frozen import frozen
 from tailpipe.model.visible import shorten, width
 
-__all__ = ["Segment", "draw_bar", "duration"]
+__all__ = ["Segment", "draw_bar", "duration", "redraw"]
 
 _WIDEST, _NARROWEST = 30, 8
 _GAP = "  "
@@ -19,6 +20,12 @@ class Segment:
 
     text: str
     rank: int
+
+
+def redraw(line: str = "") -> None:
+    """Replace the last line of the terminal that stderr is."""
+    sys.stderr.write(f"\r\x1b[K{line}")
+    sys.stderr.flush()
 
 
 def draw_bar(share: float, segments: Sequence[Segment], room: int, *, is_ascii: bool = False) -> str:

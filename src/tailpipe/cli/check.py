@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import partial
@@ -19,9 +17,8 @@ from tailpipe.cli import render
 from tailpipe.cli.answer import Shape, write_answer
 from tailpipe.cli.answers import Rows
 from tailpipe.cli.crash import attempt_of
-from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
-from tailpipe.cli.narrowing import narrowing, opened
-from tailpipe.cli.options import common, examples, home_of
+from tailpipe.cli.narrowing import guarded_session, narrowing, with_timeout
+from tailpipe.cli.options import common, examples, home_of, pretty_or_json
 from tailpipe.cli.params import named_in, param, parsed
 from tailpipe.cli.saved_statements import complete_names, complete_params, find_saved, refuse_unused, statement_of
 from tailpipe.cli.sinks import Write, screen, to_screen, writer_to
@@ -29,14 +26,11 @@ from tailpipe.cli.statements import place_of
 from tailpipe.errors import EXIT_DONE, EXIT_FAILED, EXIT_FOUND, TailpipeError, UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.saved import SavedQuery
-from tailpipe.query.parameters import without_pandas
 from tailpipe.sql.attempt import Attempt
 
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
     from tailpipe.query.request import Query
-
-__all__ = ["command"]
 
 _IN_MEMORY = 1 << 24
 """The bytes of an answer that are kept in memory until it is whole; more of them go to a temporary file."""
@@ -52,16 +46,13 @@ _IN_MEMORY = 1 << 24
 )
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=complete_names)
 @param(complete_params)
-@click.option(
-    "--output", type=click.Choice(("pretty", "json")), default="pretty", show_default=True, help="Output format."
-)
+@pretty_or_json
 @click.option(
     "--limit", metavar="NUMBER", type=click.IntRange(min=1), help="Maximum number of rows to print per query."
 )
 @click.option("--timeout", metavar="DURATION", help="Time limit per query, such as 30s, 5m or 1h30m.")
 @narrowing
 @common
-@click.pass_context
 def command(
     context: click.Context,
     names: tuple[str, ...],
@@ -76,19 +67,11 @@ def command(
     NAME is a saved query, or a pattern such as 'cloudtrail_*'. A query that fails is reported, and the others run. The
     exit code is 0 if no query finds rows, 3 if one does, and 1 if one fails.
     """
-    if timeout is not None:
-        from tailpipe.query.limit import parse_timeout
-
-        query = replace(query, timeout_seconds=parse_timeout(timeout))
+    query = with_timeout(query, timeout)
     home, given = home_of(context), parsed(params)
     queries = _chosen(home, names)
     refuse_unused(given, {name for query in queries for name in named_in(query.text, given)})
-    with guarded(), ExitStack() as stack:
-        session = opened(home, query)
-        stack.enter_context(closed_in_time(session.close))
-        if any(query.params for query in queries):
-            stack.enter_context(without_pandas())
-        session.limit.when_stuck = partial(end_late, session.limit)
+    with guarded_session(home, query, has_params=any(query.params for query in queries)) as session:
         room, has_colour = screen() if output == "pretty" else (None, False)
         shape = Shape(output, limit=limit, room=room, has_colour=has_colour)
         with to_screen(output)() as write:

@@ -16,8 +16,8 @@ from tailpipe.cli import render
 from tailpipe.cli.again import Typed, located
 from tailpipe.cli.follow import check_flags, follow, follow_options
 from tailpipe.cli.logs import log_from
-from tailpipe.cli.options import common, completes, examples, home_of
-from tailpipe.errors import EXIT_FAILED, UsageError
+from tailpipe.cli.options import between, common, completes, examples, fail_if, home_of, output_of
+from tailpipe.errors import UsageError
 from tailpipe.home.home import Home
 from tailpipe.model.window import requested_window
 from tailpipe.operations.collect import Collect, collect, preview
@@ -26,8 +26,6 @@ from tailpipe.operations.facts import days_out_of_window
 
 if TYPE_CHECKING:
     from tailpipe.collect.events import Report, Summary
-
-__all__ = ["command"]
 
 EXAMPLE = """\
 table "app_log" {
@@ -48,10 +46,6 @@ partition "app_log" "local" {
 
 _OPTIONS = ("overwrite", "fill", "accept_loss", "skip_bad_artifacts", "compact", "push")
 """Flags that are named as the fields of the request."""
-
-
-def _names(home: Home) -> list[str]:
-    return list(home.config.partitions)
 
 
 class CollectCommand(click.Command):
@@ -77,9 +71,10 @@ class CollectCommand(click.Command):
         "tailpipe collect --follow --every 30s --status-address 127.0.0.1:9464",
     ),
 )
-@click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(_names))
-@click.option("--from", "start", metavar="TIME", help="Start time, such as 2024-01-31, 2024-01-31T10:00Z or T-7d.")
-@click.option("--to", "end", metavar="TIME", help="End time. A bare date includes that day.")
+@click.argument(
+    "selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda home: list(home.config.partitions))
+)
+@between("Start time, such as 2024-01-31, 2024-01-31T10:00Z or T-7d.")
 @click.option("--fill", is_flag=True, help="Also collect days since the oldest one that no run has requested.")
 @click.option("--overwrite", is_flag=True, help="Collect again and replace the rows of unchanged artifacts.")
 @click.option("--accept-loss", is_flag=True, help="Let --overwrite leave days without rows.")
@@ -90,12 +85,9 @@ class CollectCommand(click.Command):
 @click.option("--detect", is_flag=True, help="Run detections over the new rows after the run.")
 @click.option("--progress/--no-progress", default=True, help="Show progress.", show_default=True)
 @click.option("--profile", is_flag=True, help="Show where wall and CPU time went. The JSON report always has it.")
-@click.option(
-    "--output", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True, help="Report format."
-)
+@output_of("pretty", "json", help="Report format.")
 @follow_options
 @common
-@click.pass_context
 def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any) -> None:
     """Collect the selected partitions, or all of them.
 
@@ -152,10 +144,13 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
     if flags["profile"] and flags["output"] == "pretty":
         print_profile(report)
     _suggest_overwrite(home, [one for one in report.partitions if not one.accounts.kept], typed)
-    is_detected = _detect(home) if flags["detect"] else True
+    is_detected = True
+    if flags["detect"]:
+        from tailpipe.cli.detect import detect_now
+
+        is_detected = detect_now(home)
     report_unpushed(unpushed)
-    if not (report.is_done and is_detected) or unpushed:
-        context.exit(EXIT_FAILED)
+    fail_if(not (report.is_done and is_detected) or unpushed)
 
 
 def _collected(home: Home, request: Collect, is_shown: bool) -> Report:
@@ -197,12 +192,6 @@ def _follow(context: click.Context, selectors: tuple[str, ...], flags: dict[str,
 
 def _typed_command() -> str:
     return shlex.join(["tailpipe", *sys.argv[1:]])
-
-
-def _detect(home: Home) -> bool:
-    from tailpipe.cli.detect import detect_now
-
-    return detect_now(home)
 
 
 def _chosen(home: Home, selectors: tuple[str, ...]) -> tuple[list[str], str | None]:

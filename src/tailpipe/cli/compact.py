@@ -8,19 +8,10 @@ from datetime import UTC, datetime
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, home_of, output, refuse_locked, refuse_unpushed
+from tailpipe.cli.options import between, common, examples, home_of, output, refuse_locked, refuse_unpushed, selectors
 from tailpipe.model.window import window_between
 
-__all__ = ["command"]
-
-COLUMNS = {
-    "partition": "partition",
-    "rows": "rows",
-    "files": "files",
-    "new_files": "files now",
-    "bytes": "size",
-    "new_bytes": "size now",
-}
+COLUMNS = render.columns("partition", "rows", "files", "new_files:files now", "bytes:size", "new_bytes:size now")
 
 
 @click.command(
@@ -31,14 +22,12 @@ COLUMNS = {
         "tailpipe compact 'aws_*' --reindex",
     ),
 )
-@click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.held())))
+@selectors
 @click.option("--reindex", is_flag=True, help="Rewrite files by the current tp_index of their partition.")
-@click.option("--from", "start", metavar="TIME", help="First day to compact.")
-@click.option("--to", "end", metavar="TIME", help="End time. A bare date includes that day.")
+@between("First day to compact.")
 @click.option("--dry-run", is_flag=True, help="Print the plan without compacting.")
 @output
 @common
-@click.pass_context
 def command(
     context: click.Context,
     selectors: tuple[str, ...],
@@ -64,10 +53,9 @@ def command(
     finally:
         display.close()
     changed = [asdict(one) for one in done if one.files or (one.locked and output != "pretty")]
-    if changed or output != "pretty":
-        hidden = ("new_files", "new_bytes") if dry_run else ()
-        render.records(changed, output, {name: title for name, title in COLUMNS.items() if name not in hidden})
-    elif not any(one.locked for one in done):
-        render.say("nothing to compact")
+    hidden = ("new_files", "new_bytes") if dry_run else ()
+    columns = {name: title for name, title in COLUMNS.items() if name not in hidden}
+    nothing = "" if any(one.locked for one in done) else "nothing to compact"
+    render.records(changed, output, columns, nothing=nothing)
     refuse_locked(one.locked for one in done)
-    refuse_unpushed(context, home)
+    refuse_unpushed(home)

@@ -9,8 +9,6 @@ from tailpipe.cli import render
 from tailpipe.cli.app import COMPLETE, app
 from tailpipe.cli.options import examples
 
-__all__ = ["command"]
-
 
 @click.command("completion", epilog=examples('eval "$(tailpipe completion bash)"'))
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))

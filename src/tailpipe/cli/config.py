@@ -7,19 +7,15 @@ from datetime import UTC, datetime
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, examples, home_of, warn_of_schemas
+from tailpipe.cli.options import common, examples, home_of, output_of, warn_of_schemas
 from tailpipe.errors import ConfigError
 from tailpipe.model.nearest import listed
-
-__all__ = ["command"]
 
 _SQL = (".filter", ".transform", ".tp_index", ".dedupe_key", ".here.where")
 """The arguments that only DuckDB can check."""
 
 
-@click.group("config")
-def command() -> None:
-    """Validate and show the config."""
+command = click.Group("config", help="Validate and show the config.")
 
 
 @command.command(
@@ -27,7 +23,6 @@ def command() -> None:
 )
 @click.option("--sql", is_flag=True, help="Also check filters and transforms with DuckDB, as collect does.")
 @common
-@click.pass_context
 def check(context: click.Context, sql: bool) -> None:
     """Validate all .tpc files and report every problem.
 
@@ -43,21 +38,11 @@ def check(context: click.Context, sql: bool) -> None:
         from tailpipe.operations.trial import check_config_sql
 
         check_config_sql(home)
-    counts = {
-        "file": config.files,
-        "workspace": config.workspaces,
-        "connection": config.connections,
-        "store": config.stores,
-        "format": config.formats,
-        "table": config.tables,
-        "partition": config.partitions,
-        "schema": config.schemas,
-    }
     where = ", ".join(str(path) for path in home.environment.config_paths)
     render.data(f"config    {where}")
     render.data(f"workspace {settings.workspace.name} in {settings.location}")
-    for name, things in counts.items():
-        if things:
+    for name in ("file", "workspace", "connection", "store", "format", "table", "partition", "schema"):
+        if things := getattr(config, f"{name}s"):
             shown = "" if name == "file" else f": {listed(sorted(things), 8)}"
             render.data(f"{len(things):>9,} {name}{'s' if len(things) != 1 else ''}{shown}")
     if not config.files:
@@ -67,33 +52,22 @@ def check(context: click.Context, sql: bool) -> None:
     render.warnings(odd)
     warnings = len(odd) + warn_of_schemas(home)
     render.data("no problems found" + (f", {render.counted(warnings, 'warning')}" if warnings else ""))
-    if not sql and any(
-        address.endswith((".filter", ".transform", ".tp_index", ".dedupe_key", ".here.where"))
-        for address in config.spans
-    ):
+    if not sql and any(address.endswith(_SQL) for address in config.spans):
         render.say("filters and transforms were not checked; to check them with DuckDB: --sql")
 
 
 @command.command("show", epilog=examples("tailpipe config show --output json"))
 @common
-@click.option(
-    "--output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Output format: .tpc text or JSON.",
-)
-@click.pass_context
+@output_of("text", "json", help="Output format: .tpc text or JSON.")
 def show(context: click.Context, output: str) -> None:
     """Print the resolved config.
 
     References are resolved, expressions evaluated, and secrets masked.
     """
-    import json
-
     from tailpipe.config.encoder import config_data, config_text
 
     config = home_of(context).config
-    render.data(
-        json.dumps(config_data(config), indent=2, ensure_ascii=False) if output == "json" else config_text(config)
-    )
+    if output == "json":
+        render.record(config_data(config), output)
+    else:
+        render.data(config_text(config))

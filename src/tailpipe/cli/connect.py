@@ -10,13 +10,11 @@ import click
 
 from tailpipe.cli import render
 from tailpipe.cli.narrowing import rows_chosen, version_chosen
-from tailpipe.cli.options import common, examples, home_of, warn_of_schemas
+from tailpipe.cli.options import common, examples, home_of, output_of, warn_of_schemas
 from tailpipe.errors import UsageError
 
 if TYPE_CHECKING:
     from tailpipe.stores.version import Version
-
-__all__ = ["command"]
 
 
 @click.command(
@@ -39,17 +37,10 @@ __all__ = ["command"]
     show_default=True,
     help="Write a database, or print the SQL that creates the views.",
 )
-@click.option(
-    "--output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Print the path, or JSON with the paths of the database and an init script.",
-)
+@output_of("text", "json", help="Print the path, or JSON with the paths of the database and an init script.")
 @rows_chosen
 @version_chosen
 @common
-@click.pass_context
 def command(
     context: click.Context,
     live: bool,

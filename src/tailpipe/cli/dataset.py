@@ -18,17 +18,15 @@ from tailpipe.operations.pull import datasets, drop_dataset
 if TYPE_CHECKING:
     from tailpipe.stores.part import Holding
 
-__all__ = ["command"]
-
-PARTITIONS = {
-    "partition": "partition",
-    "here.file_count": "files here",
-    "here.file_size": "size here",
-    "pinned_files": "pinned",
-    "store.file_count": "files in the store",
-    "store.file_size": "size in the store",
-}
-DROPPED = {"partition": "partition", "files": "unpinned files"}
+PARTITIONS = render.columns(
+    "partition",
+    "here.file_count:files here",
+    "here.file_size:size here",
+    "pinned_files:pinned",
+    "store.file_count:files in the store",
+    "store.file_size:size in the store",
+)
+DROPPED = render.columns("partition", "files:unpinned files")
 
 
 def _records(home: Home) -> list[dict[str, Any]]:
@@ -62,14 +60,12 @@ command = noun_group(
     parts={"partitions": PARTITIONS},
     also_named="dataset.",
 )
-command.help = "List, show and drop datasets."
 
 
 @command.command("drop", epilog=examples("tailpipe dataset drop last_week"))
 @click.argument("name", shell_complete=completes(lambda w: list(w.config.datasets)))
 @output
 @common
-@click.pass_context
 def drop(context: click.Context, name: str, output: str) -> None:
     """Unpin the files of the dataset NAME that no other dataset has.
 
@@ -78,7 +74,5 @@ def drop(context: click.Context, name: str, output: str) -> None:
     """
     done = drop_dataset(home_of(context), name)
     rows = [{"partition": partition, "files": files} for partition, files in done.items()]
-    if any(done.values()) or output != "pretty":
-        render.records(rows, output, DROPPED)
-    else:
-        render.say("no pinned files")
+    shown = rows if any(done.values()) or output != "pretty" else []
+    render.records(shown, output, DROPPED, nothing="no pinned files")

@@ -20,25 +20,29 @@ from tailpipe.model.source import Source
 from tailpipe.model.store import Store
 from tailpipe.model.table import Column, Table
 from tailpipe.plugin import Plugin
+from tailpipe.plugin.plugin import Kind
 
 __all__ = [
     "chosen_record",
     "connection_record",
     "coverage_record",
     "format_record",
-    "format_type_record",
     "held_record",
     "partition_record",
     "plugin_record",
-    "source_record",
     "store_record",
     "table_record",
+    "type_record",
 ]
 
 Record = dict[str, Any]
+_PARTS: tuple[tuple[str, Kind], ...] = (
+    *(("tables", "table"), ("sources", "source"), ("formats", "format")),
+    *(("connections", "connection"), ("queries", "query"), ("detections", "detection")),
+)
 
 
-def declared_options(declared: type) -> list[Record]:
+def _declared_options(declared: type) -> list[Record]:
     """What a type of source, format or connection takes as options."""
     return [
         {
@@ -61,35 +65,19 @@ def _default(value: Any) -> Any:
 
 def connection_record(connection: Connection, plugin: str | None) -> Record:
     """A connection with its options as they hold."""
-    values = plain_data(connection)
     return {
         "name": f"{connection.type}.{connection.name}",
         "plugin": plugin,
         "type": connection.type,
         "description": description_of(type(connection)),
-        "options": _values(values),
+        "options": _values(plain_data(connection)),
     }
 
 
-def source_record(source: type[Source], plugin: str | None) -> Record:
-    """A type of source and what it takes as options."""
-    return {
-        "name": source.type,
-        "plugin": plugin,
-        "description": description_of(source),
-        "options": declared_options(source),
-    }
-
-
-def format_type_record(declared: type[Format], plugin: str | None) -> Record:
-    """A type of format and what it takes as options."""
-    return {
-        "name": declared.type,
-        "kind": "type",
-        "plugin": plugin,
-        "description": description_of(declared),
-        "options": declared_options(declared),
-    }
+def type_record(declared: type[Source | Format], plugin: str | None, **facts: str) -> Record:
+    """A type of source or format and what it takes as options."""
+    own = {"description": description_of(declared), "options": _declared_options(declared)}
+    return {"name": declared.type, **facts, "plugin": plugin, **own}
 
 
 def format_record(format_: Format, plugin: str | None, kind: str) -> Record:
@@ -117,7 +105,9 @@ def table_record(table: Table, plugin: str | None, partitions: list[str]) -> Rec
     }
 
 
-def partition_record(partition: Partition, table: Table, plugin: str | None, held: PartitionTotals | None) -> Record:
+def partition_record(
+    partition: Partition, table: Table | None, plugin: str | None, held: PartitionTotals | None
+) -> Record:
     """A partition, its sources, and what of it is here."""
     return {
         "name": partition.address,
@@ -130,14 +120,18 @@ def partition_record(partition: Partition, table: Table, plugin: str | None, hel
         "retention": partition.retention.keep if partition.retention else None,
         "store": partition.store.name if partition.store else None,
         "sources": sources_record(partition, table),
-        "local": _local(held),
+        "local": {
+            "file_count": held.files if held else 0,
+            "file_size": held.size if held else 0,
+            "row_count": held.rows if held else 0,
+        },
         "rejected_rows": held.rejected_rows if held else 0,
     }
 
 
-def sources_record(partition: Partition, table: Table) -> list[Record]:
+def sources_record(partition: Partition, table: Table | None) -> list[Record]:
     """The sources of a partition, with the format that counts for each, and `options`: what its block says."""
-    own = table.format.address if table.format else None
+    own = table.format.address if table and table.format else None
     records = []
     for source in partition.sources:
         plain = plain_data(source)
@@ -149,24 +143,13 @@ def sources_record(partition: Partition, table: Table) -> list[Record]:
 
 def held_record(held: PartitionTotals) -> Record:
     """A partition that holds data, but that no config names any more."""
-    return {
-        "name": held.name,
-        "plugin": None,
-        "table": held.name.split(".")[0],
-        "description": "no longer in the config",
-        "filter": None,
-        "tp_index": None,
-        "dedupe_key": [],
-        "retention": None,
-        "store": None,
-        "sources": [],
-        "local": _local(held),
-        "rejected_rows": held.rejected_rows,
-    }
+    table, _, name = held.name.partition(".")
+    gone = Partition(table=table, name=name, description="no longer in the config", sources=())
+    return partition_record(gone, None, None, held)
 
 
 def coverage_record(known: Mapping[str, Coverage], partition: Partition | None, now: datetime) -> Record:
-    """Which days of each source are here, which the next plain run fetches, and which nobody has requested."""
+    """The days of each source: those collected, those that the next plain run fetches, and those never requested."""
     return {
         "coverage": [
             {
@@ -191,23 +174,13 @@ def plugin_record(plugin: Plugin) -> Record:
         "version": plugin.version,
         "package": plugin.package,
         "description": plugin.description,
-        "tables": [name for name, _ in plugin.parts("table")],
-        "sources": [name for name, _ in plugin.parts("source")],
-        "formats": [name for name, _ in plugin.parts("format")],
-        "connections": [name for name, _ in plugin.parts("connection")],
-        "queries": [name for name, _ in plugin.parts("query")],
-        "detections": [name for name, _ in plugin.parts("detection")],
+        **{many: [name for name, _ in plugin.parts(kind)] for many, kind in _PARTS},
     }
 
 
 def chosen_record(noun: Schema | Dataset) -> Record:
     """A schema or dataset and what it chooses of the data."""
-    return {
-        "name": noun.name,
-        "plugin": None,
-        "description": noun.description,
-        "options": _values(plain_data(noun)),
-    }
+    return {"name": noun.name, "plugin": None, "description": noun.description, "options": _values(plain_data(noun))}
 
 
 def store_record(store: Store, partitions: list[str]) -> Record:
@@ -223,23 +196,10 @@ def store_record(store: Store, partitions: list[str]) -> Record:
     }
 
 
-def _local(held: PartitionTotals | None) -> Record:
-    return {
-        "file_count": held.files if held else 0,
-        "file_size": held.size if held else 0,
-        "row_count": held.rows if held else 0,
-    }
-
-
 def _values(data: Mapping[str, Any]) -> Record:
     hidden = ("type", "name", "description")
     return {key: value for key, value in data.items() if key not in hidden and value not in (None, "", [], {})}
 
 
 def _column(column: Column) -> Record:
-    return {
-        "name": column.name,
-        "type": column.type,
-        "required": column.required,
-        "description": column.description,
-    }
+    return {"name": column.name, "type": column.type, "required": column.required, "description": column.description}

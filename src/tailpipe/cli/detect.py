@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,8 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.crash import attempt_of
 from tailpipe.cli.logs import log_from
-from tailpipe.cli.options import common, completes, examples, home_of
-from tailpipe.errors import EXIT_FAILED, UsageError
+from tailpipe.cli.options import between, common, completes, examples, fail_if, home_of, pretty_or_json
+from tailpipe.errors import UsageError
 from tailpipe.model.detection import SEVERITIES
 from tailpipe.model.window import requested_window
 from tailpipe.operations.detect import Detect, deliver, detect
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command", "detect_now"]
 
-COLUMNS = {"detection": "detection", "severity": "severity", "new": "new hits", "known": "known", "title": "title"}
+COLUMNS = render.columns("detection", "severity", "new:new hits", "known", "title")
 
 
 @click.command(
@@ -39,16 +38,12 @@ COLUMNS = {"detection": "detection", "severity": "severity", "new": "new hits", 
 @click.argument(
     "names", metavar="[NAME]...", nargs=-1, shell_complete=completes(lambda one: sorted(one.detections.enabled))
 )
-@click.option("--from", "start", metavar="TIME", help="Search rows from this time on, seen before or not.")
-@click.option("--to", "end", metavar="TIME", help="End time of --from. A bare date includes that day.")
+@between("Search rows from this time on, seen before or not.", "End time of --from. A bare date includes that day.")
 @click.option("--dry-run", is_flag=True, help="Print the hits without storing or sending them.")
 @click.option("--notify/--no-notify", default=None, help="Send alerts [default: yes, but not with --from].")
 @click.option("--retry", is_flag=True, help="Send all waiting alerts now, and those that were given up.")
-@click.option(
-    "--output", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True, help="Output format."
-)
+@pretty_or_json
 @common
-@click.pass_context
 def command(context: click.Context, /, names: tuple[str, ...], **flags: Any) -> None:
     """Run detections over rows collected since the last run. Store each hit once and send alerts.
 
@@ -71,8 +66,7 @@ def command(context: click.Context, /, names: tuple[str, ...], **flags: Any) -> 
     if not flags["dry_run"] and flags["notify"] is not False:
         delivered = deliver(home, retry=flags["retry"])
     report(run, delivered, flags["output"])
-    if any(one.failure for one in run.results):
-        context.exit(EXIT_FAILED)
+    fail_if(any(one.failure for one in run.results))
 
 
 def detect_now(home: Home) -> bool:
@@ -87,7 +81,7 @@ def report(run: Run, delivered: Delivered | None, output: str, *, is_talk: bool 
     found = [one for one in run.results if one.hits or one.known]
     found.sort(key=lambda one: (-SEVERITIES.index(one.detection.severity), one.detection.name))
     if output == "json":
-        render.data(json.dumps(_record(run, delivered), indent=2, ensure_ascii=False))
+        render.record(_record(run, delivered), output)
     elif found and not is_talk:
         records = [
             {
@@ -106,16 +100,13 @@ def report(run: Run, delivered: Delivered | None, output: str, *, is_talk: bool 
             render.problem(f'detection "{one.detection.name}" failed: {one.failure}', hint)
     new, failed = sum(len(one.hits) for one in run.results), sum(bool(one.failure) for one in run.results)
     ran = render.counted(len(run.results), "detection") + " run" + (f", {failed} failed" if failed else "")
-    render.say(f"{ran}: {render.counted(new, 'new hit')}{_stored(run)}")
+    stored = " (not stored: --dry-run)" if run.request.dry_run and new else ""
+    render.say(f"{ran}: {render.counted(new, 'new hit')}{stored}")
     if run.is_first and run.request.window is None:
         render.say(
             "first run: detections start with rows collected from now on; for older rows: tailpipe detect --from T-30d"
         )
     _report_alerts(delivered)
-
-
-def _stored(run: Run) -> str:
-    return " (not stored: --dry-run)" if run.request.dry_run and any(one.hits for one in run.results) else ""
 
 
 def _report_alerts(delivered: Delivered | None) -> None:

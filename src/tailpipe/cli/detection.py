@@ -7,24 +7,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, home_of, output, output_with_tpc
+from tailpipe.cli.options import common, completes, examples, fail_if, home_of, output, output_with_tpc
 from tailpipe.config.detections import find_detection
-from tailpipe.errors import EXIT_FAILED
 from tailpipe.model.detection import Detection
 
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
 
-__all__ = ["command"]
-
-COLUMNS = {"name": "detection", "severity": "severity", "table": "table", "enabled": "enabled", "title": "title"}
-CASES = {"detection": "detection", "case": "case", "result": "result", "reason": "reason"}
+COLUMNS = render.columns("name:detection", "severity", "table", "enabled", "title")
+CASES = render.columns("detection", "case", "result", "reason")
 _NAMES = completes(lambda home: sorted(home.detections.known))
 
 
-@click.group("detection")
-def command() -> None:
-    """List, show and test detections."""
+command = click.Group("detection", help="List, show and test detections.")
 
 
 @command.command("list", epilog=examples("tailpipe detection list", "tailpipe detection list --all --output json"))
@@ -33,27 +28,22 @@ def command() -> None:
 )
 @output
 @common
-@click.pass_context
 def list_(context: click.Context, with_others: bool, output: str) -> None:
     """List the detections that run."""
     home = home_of(context)
     known = home.detections.known if with_others else home.detections.enabled
     records = [_record(home, known[name]) for name in sorted(known)]
-    if output == "pretty":
-        records = [{**record, "enabled": "yes" if record["enabled"] else "no"} for record in records]
     render.records(records, output, COLUMNS)
     if not records:
         render.say("no detections; add a detection block, or select those of plugins with a detections block")
 
 
 @command.command(
-    "show",
-    epilog=examples("tailpipe detection show root_login", "tailpipe detection show root_login --output tpc"),
+    "show", epilog=examples("tailpipe detection show root_login", "tailpipe detection show root_login --output tpc")
 )
 @click.argument("name", shell_complete=_NAMES)
 @output_with_tpc
 @common
-@click.pass_context
 def show(context: click.Context, name: str, output: str) -> None:
     """Show the detection NAME, of the config or of a plugin."""
     home = home_of(context)
@@ -75,7 +65,6 @@ def show(context: click.Context, name: str, output: str) -> None:
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=_NAMES)
 @output
 @common
-@click.pass_context
 def test(context: click.Context, names: tuple[str, ...], output: str) -> None:
     """Run detections on the events in their must_hit and must_not_hit. No collected data is read.
 
@@ -97,18 +86,13 @@ def test(context: click.Context, names: tuple[str, ...], output: str) -> None:
     if untested:
         render.say(f"no must_hit event: {', '.join(untested[:10])}" + (" …" if len(untested) > 10 else ""))
     render.say(f"{render.counted(len(records), 'event')} tested, {failed} failed")
-    if failed:
-        context.exit(EXIT_FAILED)
+    fail_if(failed)
 
 
 def _case(detection: Detection, case: Any) -> dict[str, Any]:
-    reason = case.failure or ("" if case.is_passed else f"{render.counted(case.hits, 'hit')}")
-    return {
-        "detection": detection.name,
-        "case": f"{case.kind} {case.number}",
-        "result": "passed" if case.is_passed else "failed",
-        "reason": reason,
-    }
+    reason = case.failure or ("" if case.is_passed else render.counted(case.hits, "hit"))
+    result = "passed" if case.is_passed else "failed"
+    return {"detection": detection.name, "case": f"{case.kind} {case.number}", "result": result, "reason": reason}
 
 
 def _record(home: Home, detection: Detection) -> dict[str, Any]:

@@ -10,22 +10,21 @@ import click
 
 from tailpipe.cli import render
 from tailpipe.cli.again import located
-from tailpipe.cli.options import common, examples, home_of, output, refuse_locked, refuse_unpushed
-from tailpipe.errors import EXIT_FAILED, UsageError
+from tailpipe.cli.options import common, examples, fail_if, home_of, output, refuse_locked, refuse_unpushed
+from tailpipe.errors import UsageError
 from tailpipe.home.home import Home
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import Unit
 from tailpipe.operations.doctor import examine, examine_stores, rebuild, repair
 
 if TYPE_CHECKING:
-    from tailpipe.catalog.doctor import Finding
-
-__all__ = ["command"]
+    pass
 
 _MOST = 100
 """So many findings are shown one by one."""
 _FEW = 5
-COLUMNS = {"problem": "problem", "message": "details"}
+FIELDS = ("problem", "path", "message", "partition", "unit", "repair")
+COLUMNS = render.columns("problem", "message:details")
 
 
 @click.command("doctor", epilog=examples("tailpipe doctor", "tailpipe doctor --stores", "tailpipe doctor --repair"))
@@ -43,7 +42,6 @@ COLUMNS = {"problem": "problem", "message": "details"}
 )
 @output
 @common
-@click.pass_context
 def command(
     context: click.Context, checksums: bool, stores: bool, mode: str | None, accept_loss: bool, output: str
 ) -> None:
@@ -68,34 +66,28 @@ def command(
     findings += lacking
     if findings or output != "pretty":
         shown = findings[:_MOST] if output == "pretty" else findings
-        render.records([_record(finding) for finding in shown], output, COLUMNS)
+        render.records([{name: getattr(one, name) for name in FIELDS} for one in shown], output, COLUMNS)
         if len(findings) > len(shown):
-            render.say(f"… and {_counts(findings[_MOST:])}; to list all: --output json")
-    if commands := _commands(findings):
+            counts = Counter(finding.problem for finding in findings[_MOST:])
+            more = ", ".join(f"{count:,} {problem}" for problem, count in counts.items())
+            render.say(f"… and {more}; to list all: --output json")
+    # A command that includes another one repairs all of it.
+    repairs = sorted({finding.repair for finding in findings if finding.repair})
+    if commands := [one for one in repairs if f"{one} --checksums" not in repairs]:
         render.say("to repair: " + " or ".join(commands))
-        context.exit(EXIT_FAILED)
+        fail_if(commands)
     if any(finding.problem == "unmounted" for finding in findings):
         render.say("mount the disk and run doctor again; if the disk is lost: tailpipe doctor --repair --accept-loss")
-        context.exit(EXIT_FAILED)
+        fail_if(findings)
     if lacking:
         render.say("cannot be repaired from this disk: it has no copies of these objects")
-        context.exit(EXIT_FAILED)
-    refuse_unpushed(context, home)
+        fail_if(lacking)
+    refuse_unpushed(home)
     if findings:
         render.say("no repair needed")
     else:
         unverified = "" if checksums else " (contents not verified; to verify: --checksums)"
         render.say(f"no problems found{unverified}")
-
-
-def _record(finding: Finding) -> dict[str, str]:
-    return {name: getattr(finding, name) for name in ("problem", "path", "message", "partition", "unit", "repair")}
-
-
-def _commands(findings: Sequence[Finding]) -> list[str]:
-    """The commands that repair all of it; one that does what another does, and more, stands for both."""
-    commands = sorted({finding.repair for finding in findings if finding.repair})
-    return [one for one in commands if f"{one} --checksums" not in commands]
 
 
 def _rebuild(home: Home, accept_loss: bool) -> None:
@@ -138,12 +130,6 @@ def _repair(home: Home, checksums: bool, accept_loss: bool) -> None:
     refuse_locked(done.locked)
 
 
-def _counts(findings: Sequence[Finding]) -> str:
-    """How many there are of each kind."""
-    counts = Counter(finding.problem for finding in findings)
-    return ", ".join(f"{count:,} {problem}" for problem, count in counts.items())
-
-
 def _marked(units: Sequence[tuple[str, str]]) -> str:
     """How many days, and packs of undated files, are to be collected again."""
     packs = sum(Unit.from_key(unit).day is None for _, unit in units)
@@ -152,7 +138,7 @@ def _marked(units: Sequence[tuple[str, str]]) -> str:
 
 
 def _listed(units: Sequence[str]) -> str:
-    """Days as spans, and packs by their names, if there are few of them."""
+    """Days as spans, and few packs by their names."""
     keys = [Unit.from_key(unit) for unit in units]
     packs = [str(key) for key in keys if key.day is None]
     days = DaySet.of(key.day for key in keys if key.day is not None)

@@ -13,29 +13,20 @@ from tailpipe.home.home import Home
 from tailpipe.lifecycle.retain import Expired
 from tailpipe.operations.expire import Expire, expire
 
-__all__ = ["command"]
-
-COLUMNS = {
-    "partition": "partition",
-    "keep": "keep",
-    "expired_days": "expired",
-    "rows": "rows",
-    "files": "files",
-    "bytes": "size",
-}
-
-
-def _names(home: Home) -> list[str]:
-    return [name for name, partition in home.config.partitions.items() if partition.retention]
+COLUMNS = render.columns("partition", "keep", "expired_days:expired", "rows", "files", "bytes:size")
 
 
 @click.command("expire", epilog=examples("tailpipe expire --dry-run", "tailpipe expire 'app_log.*'"))
-@click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(_names))
+@click.argument(
+    "selectors",
+    metavar="[SELECTOR]...",
+    nargs=-1,
+    shell_complete=completes(lambda home: [name for name, one in home.config.partitions.items() if one.retention]),
+)
 @click.option("--dry-run", is_flag=True, help="Print the expired days without deleting them.")
 @click.option("--force", is_flag=True, help="Delete expired days even if the clock appears to have jumped.")
 @output
 @common
-@click.pass_context
 def command(context: click.Context, selectors: tuple[str, ...], dry_run: bool, force: bool, output: str) -> None:
     """Delete days that exceed the retention of the selected partitions, or of all of them.
 
@@ -47,18 +38,16 @@ def command(context: click.Context, selectors: tuple[str, ...], dry_run: bool, f
     chosen = home.select(selectors)
     found = [_record(home, one) for one in expire(home, Expire(chosen, dry_run, force))]
     gone = [record for record in found if record["files"] or (record["locked"] and output != "pretty")]
-    if gone or output != "pretty":
-        render.records(gone, output, COLUMNS)
-    elif found and not any(record["locked"] for record in found):
-        render.say("no expired days")
-    elif not found:
-        render.say('no partition has a retention; add one: retention { keep = "400d" }')
+    nothing = "" if any(record["locked"] for record in found) else "no expired days"
+    if not found:
+        nothing = 'no partition has a retention; add one: retention { keep = "400d" }'
+    render.records(gone, output, COLUMNS, nothing=nothing)
     if gone and dry_run:
         render.say("dry run: nothing deleted")
     if why := next((record["clock_warning"] for record in found if record["clock_warning"]), ""):
         raise TailpipeError(f"nothing deleted: {why}", hint="if the clock is right, use --force")
     refuse_locked(record["locked"] for record in found)
-    refuse_unpushed(context, home)
+    refuse_unpushed(home)
 
 
 def _record(home: Home, expired: Expired) -> dict[str, Any]:

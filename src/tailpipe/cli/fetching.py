@@ -1,4 +1,4 @@
-"""How far files of a store are fetched, for whoever waits for an answer."""
+"""The progress of fetching files from a store while a query waits for them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from tailpipe.cli.bar import redraw
 from tailpipe.model.size import shown_size
 
 if TYPE_CHECKING:
@@ -27,24 +28,24 @@ class FetchProgress:
 
     def __call__(self, fetched: Fetched) -> None:
         """Show how far it is, if that was not done just now; the end removes the line."""
-        now, screen = time.monotonic(), sys.stderr
-        is_terminal = screen.isatty()
+        now, is_terminal = time.monotonic(), sys.stderr.isatty()
         if fetched.files >= fetched.all_files:
             if is_terminal and self._shown:
-                screen.write("\r\x1b[K")
-                screen.flush()
+                redraw()
             self._begun, self._shown = None, 0.0
             return
         if self._begun is None:
             self._begun = now
-        if now - self._begun < (_SOON if is_terminal else _LATE) or now - self._shown < (
-            _AGAIN if is_terminal else _LATE
-        ):
+        soon, again = (_SOON, _AGAIN) if is_terminal else (_LATE, _LATE)
+        if now - self._begun < soon or now - self._shown < again:
             return
         self._shown = now
         text = (
             f"fetching from the store: {fetched.files:,} of {fetched.all_files:,} files,"
             f" {shown_size(fetched.size)} of {shown_size(fetched.all_size)}"
         )
-        screen.write(f"\r\x1b[K{text}; Ctrl-C ends it" if is_terminal else f"{text}\n")
-        screen.flush()
+        if is_terminal:
+            redraw(f"{text}; Ctrl-C ends it")
+        else:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()

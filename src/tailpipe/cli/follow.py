@@ -33,33 +33,24 @@ _PATIENCE = 5.0
 """Seconds that a running commit has to end after SIGTERM, before the job is interrupted."""
 _CUT = 10.0
 _NOT_TOGETHER = ("start", "end", "fill", "overwrite", "accept_loss", "dry_run", "profile")
-_ONLY = ("every", "compact_every", "push_every", "detect_every", "idle_after", "stuck_after", "status_address")
 _FLAGS = {"start": "--from", "end": "--to"}
-DEFAULTS = {
-    "every": "10s",
-    "compact_every": "10m",
-    "push_every": "1m",
-    "detect_every": "10s",
-    "idle_after": "15m",
-    "stuck_after": "10m",
+_PACES = {
+    "every": ("10s", "Poll each partition this often."),
+    "compact_every": ("10m", "Merge small files and drop expired days this often."),
+    "push_every": ("1m", "Push to the store this often."),
+    "detect_every": ("10s", "Run detections over new rows this often."),
+    "idle_after": ("15m", "Stop Spark after this time without work."),
+    "stuck_after": ("10m", "Report a run as stuck after this time, and continue with the others."),
 }
+"""Flags that take a duration, with their default and help."""
 
 
 def follow_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Let `collect` follow its sources."""
-    words = {
-        "every": "Poll each partition this often.",
-        "compact_every": "Merge small files and drop expired days this often.",
-        "push_every": "Push to the store this often.",
-        "detect_every": "Run detections over new rows this often.",
-        "idle_after": "Stop Spark after this time without work.",
-        "stuck_after": "Report a run as stuck after this time, and continue with the others.",
-    }
     options = [click.option("--follow", is_flag=True, help="Keep running and collect what is new.")]
-    for name, help in words.items():
-        flag = "--" + name.replace("_", "-")
-        text = f"{help} With --follow; default: {DEFAULTS[name]}."
-        options.append(click.option(flag, name, metavar="DURATION", help=text))
+    for name, (default, help) in _PACES.items():
+        text = f"{help} With --follow; default: {default}."
+        options.append(click.option(_flag(name), name, metavar="DURATION", help=text))
     options.append(
         click.option(
             "--status-address",
@@ -74,21 +65,18 @@ def follow_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def check_flags(flags: dict[str, Any]) -> None:
     """Refuse flags that make no sense together."""
-    wrong = _NOT_TOGETHER if flags["follow"] else _ONLY
-    for name in wrong:
-        if flags[name]:
-            flag = _FLAGS.get(name, "--" + name.replace("_", "-"))
-            if flags["follow"]:
-                raise UsageError(f"--follow cannot be combined with {flag}", hint=f"run tailpipe collect {flag} first")
-            raise UsageError(f"{flag} needs --follow")
+    wrong = _NOT_TOGETHER if flags["follow"] else (*_PACES, "status_address")
+    for flag in (_flag(name) for name in wrong if flags[name]):
+        if flags["follow"]:
+            raise UsageError(f"--follow cannot be combined with {flag}", hint=f"run tailpipe collect {flag} first")
+        raise UsageError(f"{flag} needs --follow")
 
 
-def follow(
-    context: click.Context,
-    open_home: Callable[[], Home],
-    request: Collect,
-    flags: dict[str, Any],
-) -> None:
+def _flag(name: str) -> str:
+    return _FLAGS.get(name, "--" + name.replace("_", "-"))
+
+
+def follow(context: click.Context, open_home: Callable[[], Home], request: Collect, flags: dict[str, Any]) -> None:
     """Run the loop until a signal ends it."""
     from tailpipe.follow.facts import CachedFacts, read_facts
     from tailpipe.follow.jobs import WorkspaceJobs
@@ -111,7 +99,7 @@ def follow(
             server = stack.enter_context(_served(loop, flags["status_address"], facts))
             printer.say(f"status: http://{server}/healthz, /readyz and /metrics")
         names = list(jobs.partitions)
-        loop.report = _teller(printer, notifier, loop)
+        loop.report = _reporter(printer, notifier, loop)
         received = stack.enter_context(_signals(loop, notifier))
         printer.say(f"following {render.counted(len(names), 'partition')}, every {paces.every:g} s; Ctrl-C ends it")
         notifier.ready()
@@ -121,7 +109,9 @@ def follow(
             printer.say("a run does not end; the next run collects what it has not committed")
             stack.pop_all()
             jobs.close_engine()
-            _leave(received)
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(EXIT_INTERRUPTED if signal.SIGINT in received else EXIT_DONE)  # a thread hangs: do not wait for it
         printer.say("stopped")
     done = EXIT_DONE
     if not jobs.is_pushed:
@@ -130,38 +120,26 @@ def follow(
     context.exit(EXIT_INTERRUPTED if signal.SIGINT in received else done)
 
 
-def _leave(received: list[int]) -> None:
-    """End the process without waiting for a thread that hangs."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(EXIT_INTERRUPTED if signal.SIGINT in received else EXIT_DONE)
-
-
 def _paces(flags: dict[str, Any]) -> Paces:
     from tailpipe.follow.schedule import Paces
 
-    found = {name: _seconds(name, flags[name] or default) for name, default in DEFAULTS.items()}
-    return Paces(
-        found["every"],
-        found["compact_every"],
-        found["push_every"],
-        found["detect_every"],
-        stuck=found["stuck_after"],
-        starved=min(Paces.starved, found["stuck_after"]),
-        engine_idle=found["idle_after"],
-    )
+    seconds = (_seconds(name, flags[name] or default) for name, (default, _) in _PACES.items())
+    every, maintain, push, detect, idle, stuck = seconds
+    starved = min(Paces.starved, stuck)
+    return Paces(every, maintain, push, detect, stuck=stuck, starved=starved, engine_idle=idle)
 
 
 def _seconds(name: str, text: str) -> float:
     from tailpipe.model.duration import parse_duration
 
-    flag = "--" + name.replace("_", "-")
     try:
         seconds = parse_duration(text).total_seconds()
         if not 0.1 <= seconds <= 7 * 86400:
             raise ValueError(text)
     except ValueError:
-        raise UsageError(f'{flag} "{text}" is not a duration from 0.1s to 7d', hint="such as 10s, 5m or 1h") from None
+        raise UsageError(
+            f'{_flag(name)} "{text}" is not a duration from 0.1s to 7d', hint="such as 10s, 5m or 1h"
+        ) from None
     return seconds
 
 
@@ -206,8 +184,8 @@ def _signals(loop: Loop, notifier: Notifier) -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def _teller(printer: Printer, notifier: Notifier, loop: Loop) -> Callable[[news.News], None]:
-    def tell(one: news.News) -> None:
+def _reporter(printer: Printer, notifier: Notifier, loop: Loop) -> Callable[[news.News], None]:
+    def report(one: news.News) -> None:
         printer(one)
         if isinstance(one, news.Reloaded):
             notifier.ready()
@@ -215,7 +193,7 @@ def _teller(printer: Printer, notifier: Notifier, loop: Loop) -> Callable[[news.
         what = f"failing: {', '.join(problems)}" if problems else f"following {len(loop.jobs.partitions)} partitions"
         notifier.status(what)
 
-    return tell
+    return report
 
 
 class Printer:
@@ -257,8 +235,7 @@ def _line(one: news.News) -> str:
     match one:
         case news.Collected(summary):
             accounts = summary.accounts
-            others = {"rejected": accounts.rejected, "filtered": accounts.filtered}
-            others |= {"out of window": accounts.out_of_window, "duplicate": accounts.duplicate}
+            others = {**accounts.elsewhere, "duplicate": accounts.duplicate}
             parts = [render.counted(accounts.kept, "row")]
             parts += [f"{count:,} {what}" for what, count in others.items() if count]
             return f"{summary.partition}: {', '.join(parts)} ({summary.seconds:.1f} s)"
@@ -277,26 +254,20 @@ def _line(one: news.News) -> str:
             return f"config reloaded: {render.counted(partitions, 'partition')}"
 
 
-_EVENTS = {
-    news.Collected: "collected",
-    news.Failing: "failing",
-    news.Recovered: "recovered",
-    news.TaskDone: "task_done",
-    news.Reloaded: "reloaded",
-}
+_EVENTS = {news.Failing: "failing", news.Recovered: "recovered", news.TaskDone: "task_done", news.Reloaded: "reloaded"}
 
 
 def _record(one: news.News) -> dict[str, Any]:
-    if isinstance(one, news.Collected):
-        summary = one.summary
-        return {
-            "event": _EVENTS[type(one)],
-            "partition": summary.partition,
-            "run": summary.run,
-            **asdict(summary.accounts),
-            "artifacts": sum(unit.artifacts for unit in summary.committed),
-            "bytes": summary.bytes,
-            "seconds": round(summary.seconds, 3),
-            "units": sorted(summary.units),
-        }
-    return {"event": _EVENTS[type(one)], **asdict(one)}
+    if not isinstance(one, news.Collected):
+        return {"event": _EVENTS[type(one)], **asdict(one)}
+    summary = one.summary
+    return {
+        "event": "collected",
+        "partition": summary.partition,
+        "run": summary.run,
+        **asdict(summary.accounts),
+        "artifacts": sum(unit.artifacts for unit in summary.committed),
+        "bytes": summary.bytes,
+        "seconds": round(summary.seconds, 3),
+        "units": sorted(summary.units),
+    }

@@ -7,56 +7,45 @@ from typing import Any
 
 import click
 
-from tailpipe.cli.describe import format_record, format_type_record
+from tailpipe.cli import render
+from tailpipe.cli.describe import format_record, type_record
 from tailpipe.cli.listing import OPTIONS, noun_group
-from tailpipe.cli.options import common, completes, examples, home_of, output, with_built_ins
-from tailpipe.cli.trial import NOWHERE, fits_nothing, limit_option, show_trial
-from tailpipe.errors import EXIT_FAILED
+from tailpipe.cli.options import common, completes, examples, fail_if, home_of, limited, output, with_built_ins
+from tailpipe.cli.trial import NOWHERE, fits_nothing, show_trial
 from tailpipe.home.home import Home
 from tailpipe.operations.trial import try_file
-
-__all__ = ["command"]
 
 
 def _records(home: Home) -> list[dict[str, Any]]:
     registry = home.registry
-    types = [
-        format_type_record(declared, registry.owner("format", name)) for name, declared in registry.formats.items()
-    ]
-    presets = [
-        format_record(value, registry.owner("preset", name), "preset") for name, value in registry.presets.items()
-    ]
-    own = [
-        format_record(value, registry.owner("format", value.type), "config") for value in home.config.formats.values()
-    ]
-    return sorted([*types, *presets, *own], key=lambda record: str(record["name"]))
+    owner = registry.owner
+    records = [type_record(one, owner("format", name), kind="type") for name, one in registry.formats.items()]
+    records += [format_record(one, owner("preset", name), "preset") for name, one in registry.presets.items()]
+    records += [format_record(one, owner("format", one.type), "config") for one in home.config.formats.values()]
+    return sorted(records, key=lambda record: str(record["name"]))
 
 
 command = noun_group(
     "format",
     _records,
-    {"name": "format", "kind": "from", "plugin": "plugin", "description": "description"},
+    render.columns("name:format", "kind:from", "plugin", "description"),
     example="delimited",
     parts={"options": OPTIONS},
     also_named="format.",
     has_built_ins=True,
 )
-command.help = "List, show and test formats."
-
-
-def _names(home: Home) -> list[str]:
-    return [*home.registry.presets, *home.config.formats]
 
 
 @command.command(
     "test", epilog=examples("tailpipe format test regex.access access.log", "tailpipe format test jsonl app.log.gz")
 )
-@click.argument("name", metavar="FORMAT", shell_complete=completes(_names))
+@click.argument(
+    "name", metavar="FORMAT", shell_complete=completes(lambda home: [*home.registry.presets, *home.config.formats])
+)
 @click.argument("file", type=click.Path(path_type=Path))
-@limit_option
+@limited("rows", least=0)
 @output
 @common
-@click.pass_context
 def test(context: click.Context, name: str, file: Path, limit: int, output: str) -> None:
     """Parse FILE with FORMAT and print the first rows.
 
@@ -67,5 +56,4 @@ def test(context: click.Context, name: str, file: Path, limit: int, output: str)
     format_ = with_built_ins(home, lambda known: known.format(name.removeprefix("format.")))
     trial = try_file(home, file, NOWHERE, format_, limit)
     show_trial(trial, output, is_format=True)
-    if fits_nothing(trial):
-        context.exit(EXIT_FAILED)
+    fail_if(fits_nothing(trial))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,6 +19,7 @@ from tailpipe.errors import ConfigError, UsageError
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
     from tailpipe.infer.inference import Inference, Known
+    from tailpipe.model.connection import Connection
 
 __all__ = ["command", "inferred", "report"]
 
@@ -46,7 +49,6 @@ _SHOWN = 8
 @click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
 @click.option("--dry-run", is_flag=True, help="Print the config to stdout without writing it.")
 @common
-@click.pass_context
 def command(
     context: click.Context,
     target: str | None,
@@ -87,18 +89,19 @@ def inferred(home: Home, target: str, name: str | None, connection: str | None =
 
     if name is not None:
         check_name(name)
-    config = _config(home)
-    presets = home.registry.presets
-    tables = home.registry.tables if config is None else home.tables
-    partitions = () if config is None else tuple(config.partitions)
-    connections = {} if config is None else config.connections
+    known = Known(home.registry.tables, home.registry.presets)
+    connections: Mapping[str, Connection] = {}
+    try:
+        connections = home.config.connections
+        known = replace(known, tables=home.tables, partitions=tuple(home.config.partitions))
+    except ConfigError as broken:
+        render.say(f"warning: {broken.message}; names in it are not known here (see: tailpipe config check)")
     kind = connection_type(target)
     if connection and kind is None:
         raise UsageError("--connection needs a bucket", hint="such as s3://bucket/folder/")
     chosen = (
         named("connection", f"{kind}.{connection}", connections) if connection else connections.get(f"{kind}.default")
     )
-    known = Known(tables, presets, partitions)
     return known, infer(open_target(target, home.registry.sources, chosen), known, datetime.now(UTC), name)
 
 
@@ -130,14 +133,6 @@ def _suggest() -> None:
         if not place.is_readable:
             render.say(f"  {place.path}: not readable by this user")
     render.say("run one of these, or name a file, a directory or a bucket (s3://, gs://, az://): tailpipe init PATH")
-
-
-def _config(home: Home) -> Any:
-    try:
-        return home.config
-    except ConfigError as broken:
-        render.say(f"warning: {broken.message}; names in it are not known here (see: tailpipe config check)")
-        return None
 
 
 def _file(home: Home, inference: Inference, name: str | None) -> Path:

@@ -1,7 +1,7 @@
-"""How a query ends before its time: by Ctrl-C, once or twice, or by a signal; nothing is left behind.
+"""End a query early, by Ctrl-C or a signal, without leaving anything behind.
 
-An engine may be deep in one function, where Python hears no signal. So a thread of its own sees to it that the process
-ends then: whoever presses Ctrl-C twice, or sends SIGTERM, does not wait longer than a second.
+An engine may be deep in one function, where Python receives no signal. Therefore a thread ends the process within a
+second after SIGTERM or a second Ctrl-C.
 """
 
 from __future__ import annotations
@@ -76,10 +76,9 @@ def terminated_cleanly() -> Iterator[None]:
 
 @contextmanager
 def closed_in_time(close: Callable[[], None], code: int | None = None) -> Iterator[None]:
-    """Close a session at the end. After a failure or an interrupt the process does not wait long for it.
+    """Close a session at the end; after a failure, an interrupt or with a `code`, end the process if that takes long.
 
-    A thread of DuckDB may still be inside of a function that hears nothing, and closing waits for that. With a
-    `code`, the process never waits long, and ends with that code.
+    Closing waits for threads of DuckDB, which may be inside a function that cannot be interrupted.
     """
     try:
         yield
@@ -104,7 +103,7 @@ def _exit_code(failure: BaseException) -> int:
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """The same while an engine works, and if it does not react: the process ends a second after the signal.
+    """Run an engine like `terminated_cleanly`; if it does not react, end the process a second after the signal.
 
     A first Ctrl-C is left to the engine; a second one, too, ends the process a second after the first.
     """
@@ -130,11 +129,11 @@ def guarded() -> Iterator[None]:
 def _watch(signals: int, terminal: list[object] | None) -> None:
     """Wait for signals until it is over; end the process if that takes too long after them."""
     first: float | None = None
-    presses, is_told, code = 0, False, 0
+    presses, is_reported, code = 0, False, 0
     waiting = select.poll()
     waiting.register(signals, select.POLLIN)
     while True:
-        is_idle = first is None or (is_told and not code)
+        is_idle = first is None or (is_reported and not code)
         received = os.read(signals, 64) if waiting.poll(None if is_idle else _LOOK_MILLISECONDS) else b""
         if _OVER in received:
             return
@@ -151,8 +150,8 @@ def _watch(signals: int, terminal: list[object] | None) -> None:
         if code:
             _restore(terminal)
             _end_at_once(code)
-        if not is_told:
-            is_told = True
+        if not is_reported:
+            is_reported = True
             render.say("\nstill cancelling; Ctrl-C again ends tailpipe")
 
 

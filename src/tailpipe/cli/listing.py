@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tailpipe.cli import render
+from tailpipe.cli.app import COMMANDS
 from tailpipe.cli.options import common, completes, examples, home_of, output, output_with_tpc, with_built_ins
 from tailpipe.errors import UsageError
 from tailpipe.model.nearest import did_you_mean
@@ -17,12 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["noun_group"]
 
-T = TypeVar("T")
 Records = Callable[[Any], list[dict[str, Any]]]
 """All records of a noun in a workspace."""
 
-OPTIONS = {"name": "option", "type": "type", "required": "required", "default": "default", "description": "meaning"}
-COLUMNS = {"name": "column", "type": "type", "description": "meaning"}
+OPTIONS = render.columns("name:option", "type", "required", "default", "description:meaning")
+COLUMNS = render.columns("name:column", "type", "description:meaning")
 
 
 def noun_group(
@@ -40,14 +40,13 @@ def noun_group(
 ) -> click.Group:
     """The group of commands of a noun, with `list` and `show NAME`.
 
-    `columns` are shown of each record, `parts` are lists inside one; a name may also be written with
-    `also_named` in front, as config does. `more` makes of a record what `show` knows beyond the list. A noun
-    that `has_built_ins` answers with those if the config is broken. With `text`, `show` can print one as config.
+    `columns` are shown of each record, `parts` are lists inside one. A name may start with `also_named`, as in config.
+    `more` adds to a record what only `show` prints. A noun that `has_built_ins` answers with those if the config is
+    broken. `text` prints one as config.
     """
     many = f"{label or noun}s"
 
-    def answer(home: Home, read: Callable[[Any], T]) -> T:
-        return with_built_ins(home, read) if has_built_ins else read(home)
+    answer = with_built_ins if has_built_ins else (lambda home, read: read(home))
 
     def find(home: Home, name: str) -> dict[str, Any]:
         found = {record["name"]: record for record in records(home)}
@@ -57,14 +56,11 @@ def noun_group(
             raise UsageError(f"{noun} not found: {name}", hint=hint)
         return found[wanted]
 
-    @click.group(noun, help=f"List and show {many}.")
-    def group() -> None:
-        pass
+    group = click.Group(noun, help=COMMANDS[noun])
 
     @group.command("list", help=f"List all {many}.", epilog=examples(f"tailpipe {noun} list --output json"))
     @output
     @common
-    @click.pass_context
     def list_(context: click.Context, output: str) -> None:
         render.records(answer(home_of(context), records), output, columns)
 
@@ -72,7 +68,6 @@ def noun_group(
     @click.argument("name", shell_complete=completes(lambda w: [record["name"] for record in records(w)]))
     @(output if text is None else output_with_tpc)
     @common
-    @click.pass_context
     def show(context: click.Context, name: str, output: str) -> None:
         home = home_of(context)
         if text is not None and output == "tpc":

@@ -9,10 +9,8 @@ from typing import Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, examples, home_of
+from tailpipe.cli.options import common, examples, flags_of, home_of
 from tailpipe.errors import UsageError
-
-__all__ = ["command"]
 
 
 @click.command(
@@ -47,7 +45,6 @@ __all__ = ["command"]
 )
 @click.option("--timeout", metavar="DURATION", default="30s", show_default=True, help="Time limit per reading call.")
 @common
-@click.pass_context
 def command(context: click.Context, /, **flags: Any) -> None:
     """Serve the logs to assistants by the Model Context Protocol (MCP).
 
@@ -69,11 +66,12 @@ def command(context: click.Context, /, **flags: Any) -> None:
 
     limits = Limits(most_rows=flags["max_rows"], bytes=flags["max_bytes"], seconds=parse_timeout(flags["timeout"]))
     _ = home_of(context).config  # a broken one is reported now, to whoever starts the server
-    given_flags = context.find_root().obj or {}
-    opened = partial(Home.open, config_path=given_flags.get("config_path"), workspace=given_flags.get("workspace"))
+    location = flags_of(context)
+    opened = partial(Home.open, **location)
     worker = Worker()
     workers = Workers(partial(prepared, opened), worker.at_once, (prepared.__module__, answers.__name__))
-    access = Access(workers, limits, worker, _flags(context))
+    words = tuple(f"--{name.replace('_', '-')}={value}" for name, value in sorted(location.items()) if value)
+    access = Access(workers, limits, worker, words)
     server = make_server(access, may_act=flags["allow_collect"])
     if not flags["is_http"]:
         server.run("stdio")
@@ -87,9 +85,3 @@ def command(context: click.Context, /, **flags: Any) -> None:
     if given is None:
         render.say(f"token: {token}")
     serve(server, token, bound)
-
-
-def _flags(context: click.Context) -> tuple[str, ...]:
-    given = context.find_root().obj or {}
-    named = (("--config-path", given.get("config_path")), ("--workspace", given.get("workspace")))
-    return tuple(f"{flag}={value}" for flag, value in named if value)

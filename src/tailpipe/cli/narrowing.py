@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tailpipe.cli import render
 from tailpipe.cli.fetching import FetchProgress
+from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
 from tailpipe.cli.logs import log_from
-from tailpipe.cli.options import completes
+from tailpipe.cli.options import between, completes, completes_held
 from tailpipe.errors import UsageError
+from tailpipe.query.parameters import without_pandas
 from tailpipe.stores.version import Version
 
 if TYPE_CHECKING:
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
     from tailpipe.query.request import Query
     from tailpipe.query.session import Session
 
-__all__ = ["narrowing", "opened", "opened_on_spark", "rows_chosen", "version_chosen"]
+__all__ = ["guarded_session", "narrowing", "opened", "opened_on_spark", "rows_chosen", "version_chosen", "with_timeout"]
 
 
 def opened(home: Home, query: Query) -> Session:
@@ -36,8 +40,27 @@ def opened(home: Home, query: Query) -> Session:
     return open_session(home, query)
 
 
+@contextmanager
+def guarded_session(home: Home, query: Query, *, has_params: bool = False) -> Iterator[Session]:
+    """A session that Ctrl-C, signals and its time limit end soon, whatever the engine does."""
+    with guarded():
+        session = opened(home, query)
+        with closed_in_time(session.close), without_pandas() if has_params else nullcontext():
+            session.limit.when_stuck = partial(end_late, session.limit)
+            yield session
+
+
+def with_timeout(query: Query, timeout: str | None) -> Query:
+    """The query with the time limit that `--timeout` gives."""
+    if timeout is None:
+        return query
+    from tailpipe.query.limit import parse_timeout  # late, so that --help stays fast
+
+    return replace(query, timeout_seconds=parse_timeout(timeout))
+
+
 def opened_on_spark(home: Home, query: Query) -> AbstractContextManager[SparkQueries]:
-    """The same on Spark."""
+    """The requested data as queries of Spark."""
     from tailpipe.operations.query import spark_queries
 
     if query.is_unsafe:
@@ -49,14 +72,13 @@ def opened_on_spark(home: Home, query: Query) -> AbstractContextManager[SparkQue
 def rows_chosen(command: Callable[..., Any]) -> Callable[..., Any]:
     """Let a command take `--from`, `--to`, `--partition` and `--index`, as they are written."""
     flags = (
-        click.option("--from", "start", metavar="TIME", help="Start time, such as T-7d or 2024-01-31."),
-        click.option("--to", "end", metavar="TIME", help="End time. A bare date includes that day."),
+        between("Start time, such as T-7d or 2024-01-31."),
         click.option(
             "--partition",
             "partitions",
             metavar="NAME",
             multiple=True,
-            shell_complete=completes(lambda home: list(home.held())),
+            shell_complete=completes_held,
             help="Only this partition: NAME or TABLE.NAME, with wildcards. Repeatable.",
         ),
         click.option(

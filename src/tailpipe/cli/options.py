@@ -15,24 +15,34 @@ if TYPE_CHECKING:
     from tailpipe.home.home import Home
 
 __all__ = [
+    "between",
     "common",
     "completes",
+    "completes_held",
     "examples",
+    "fail_if",
+    "flags_of",
     "home_of",
     "limited",
+    "location_flags",
     "output",
+    "output_of",
     "output_with_tpc",
+    "pretty_or_json",
     "refuse_locked",
+    "refuse_unpushed",
+    "selectors",
     "warn_of_schemas",
     "with_built_ins",
 ]
 
-F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
+Command = Callable[..., Any]
+Flag = Callable[[Command], Command]
 
 
-def common(command: F) -> F:
-    """Let a command take `--config-path` and `--workspace`, as `tailpipe` itself does."""
+def location_flags(command: Command) -> Command:
+    """Let a command take `--config-path` and `--workspace`."""
     config_path = click.option(
         "--config-path",
         metavar="PATH",
@@ -44,30 +54,39 @@ def common(command: F) -> F:
     return config_path(home(command))
 
 
+def common(command: Command) -> Command:
+    """Pass the context to a command, and let it take `--config-path` and `--workspace` as `tailpipe` itself does."""
+    return location_flags(click.pass_context(command))
+
+
 def examples(*calls: str) -> str:
     """The end of a command's help: calls to try, one to a line."""
     return "\b\nExamples:\n" + "\n".join(f"  {call}" for call in calls)
 
 
-def limited(what: str) -> Callable[[F], F]:
+def limited(what: str, default: int = 20, least: int = 1) -> Flag:
     """Let a command take `--limit`: how many of these it shows."""
-    help = f"Maximum number of {what}."
-    kind = click.IntRange(min=1)
-    return click.option("--limit", metavar="NUMBER", type=kind, default=20, show_default=True, help=help)
+    kind, help = click.IntRange(min=least), f"Maximum number of {what}."
+    return click.option("--limit", metavar="NUMBER", type=kind, default=default, show_default=True, help=help)
 
 
-def output(command: F) -> F:
-    """Let a command take `--output`."""
-    return _output(command, list(render.OUTPUTS), "Output format.")
+def between(start: str, end: str = "End time. A bare date includes that day.") -> Flag:
+    """Let a command take `--from` and `--to`, with these help texts, as they are written."""
+    first = click.option("--from", "start", metavar="TIME", help=start)
+    last = click.option("--to", "end", metavar="TIME", help=end)
+    return lambda command: first(last(command))
 
 
-def output_with_tpc(command: F) -> F:
-    """Let a command take `--output`, for config text too."""
-    return _output(command, [*render.OUTPUTS, "tpc"], "Output format; tpc prints config that is ready to be changed.")
+def output_of(*choices: str, help: str = "Output format.") -> Flag:
+    """Let a command take `--output`; the first of the choices is the default."""
+    return click.option("--output", type=click.Choice(choices), default=choices[0], show_default=True, help=help)
 
 
-def _output(command: F, choices: list[str], help: str) -> F:
-    return click.option("--output", type=click.Choice(choices), default="pretty", show_default=True, help=help)(command)
+output = output_of(*render.OUTPUTS)
+output_with_tpc = output_of(
+    *render.OUTPUTS, "tpc", help="Output format; tpc prints config that is ready to be changed."
+)
+pretty_or_json = output_of("pretty", "json")
 
 
 def refuse_locked(locked: Iterable[str]) -> None:
@@ -78,30 +97,36 @@ def refuse_locked(locked: Iterable[str]) -> None:
         raise TailpipeError("some partitions were skipped", hint="try again when the other process has finished")
 
 
-def refuse_unpushed(context: click.Context, home: Home) -> None:
+def fail_if(failed: object) -> None:
+    """End with exit code 1 if something failed, which the command has reported."""
+    if failed:
+        raise click.exceptions.Exit(EXIT_FAILED)
+
+
+def refuse_unpushed(home: Home) -> None:
     """End with exit code 1 if a change is committed, but the store of its partition lacks it."""
     from tailpipe.cli.pushes import report_unpushed
 
-    if home.unpushed:
-        report_unpushed(home.unpushed)
-        context.exit(EXIT_FAILED)
+    report_unpushed(home.unpushed)
+    fail_if(home.unpushed)
 
 
 def home_of(context: click.Context) -> Home:
     """The home of the workspace that the flags of this call name."""
     from tailpipe.home.home import Home  # late, so that --help stays fast
 
-    flags = context.find_root().obj or {}
-    return Home.open(
-        config_path=flags.get("config_path"), workspace=flags.get("workspace"), say=render.say, is_command=True
-    )
+    return Home.open(**flags_of(context), say=render.say, is_command=True)
+
+
+def flags_of(context: click.Context) -> dict[str, Any]:
+    """What this call gives as `--config-path` and `--workspace`, by the names of `Home.open`."""
+    return dict(context.find_root().obj or {})
 
 
 def with_built_ins(home: Home, read: Callable[[Home], T]) -> T:
     """What the workspace answers; if its config is broken, what it answers without one, and a warning.
 
-    Whoever mends a config looks up formats, tables and sources meanwhile. A name that only the config can have
-    tells what is wrong with it.
+    This lets users look up formats, tables and sources while they fix a config.
     """
     try:
         return read(home)
@@ -119,7 +144,7 @@ def with_built_ins(home: Home, read: Callable[[Home], T]) -> T:
 
 
 def warn_of_schemas(home: Home, schemas: Collection[str] | None = None) -> int:
-    """Tell which tables in schemas are neither declared nor hold anything; how many there are."""
+    """Warn of tables in schemas that are neither declared nor hold data, and return their number."""
     from tailpipe.config.suspicions import unknown_tables
     from tailpipe.operations.facts import table_names
 
@@ -141,6 +166,11 @@ def completes(names: Callable[[Home], list[str]]) -> Callable[[click.Context, cl
             return []
 
     return complete
+
+
+completes_held = completes(lambda home: list(home.held()))
+"""Completion of an argument from the partitions that are in the config or hold data."""
+selectors = click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes_held)
 
 
 def _keep(context: click.Context, parameter: click.Parameter, value: str | None) -> None:

@@ -12,7 +12,7 @@ from tailpipe.cli import render
 from tailpipe.cli.again import located
 from tailpipe.cli.describe import coverage_record, held_record, partition_record
 from tailpipe.cli.listing import noun_group
-from tailpipe.cli.options import common, completes, examples, home_of, refuse_unpushed
+from tailpipe.cli.options import between, common, completes_held, examples, home_of, refuse_unpushed
 from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.home.home import Home
 from tailpipe.model.coverage import DaySet
@@ -21,16 +21,8 @@ from tailpipe.operations import delete as operation
 from tailpipe.operations.facts import coverage
 from tailpipe.operations.pull import pin
 
-__all__ = ["command"]
-
-SOURCES = {"name": "source", "type": "type", "format": "format", "options": "options"}
-COVERAGE = {
-    "source": "source",
-    "covered": "covered",
-    "missing": "missing",
-    "dropped": "dropped",
-    "frontier": "frontier",
-}
+SOURCES = render.columns("name:source", "type", "format", "options")
+COVERAGE = render.columns("source", "covered", "missing", "dropped", "frontier")
 
 
 def _records(home: Home) -> list[dict[str, Any]]:
@@ -51,30 +43,27 @@ def _with_coverage(home: Home, record: dict[str, Any]) -> dict[str, Any]:
 command = noun_group(
     "partition",
     _records,
-    {
-        "name": "partition",
-        "plugin": "plugin",
-        "sources": "sources",
-        "local.file_count": "files",
-        "local.row_count": "rows",
-        "local.file_size": "size",
-        "description": "description",
-    },
+    render.columns(
+        "name:partition",
+        "plugin",
+        "sources",
+        "local.file_count:files",
+        "local.row_count:rows",
+        "local.file_size:size",
+        "description",
+    ),
     example="app_log.local",
     parts={"sources": SOURCES, "coverage": COVERAGE},
     also_named="partition.",
     more=_with_coverage,
 )
-command.help = "List, show, delete and pin partitions."
 
 
 @command.command("delete", epilog=examples("tailpipe partition delete app_log.local --to T-90d --force"))
-@click.argument("selector", shell_complete=completes(lambda w: list(w.held())))
-@click.option("--from", "start", metavar="TIME", help="Start time. Defaults to the first day.")
-@click.option("--to", "end", metavar="TIME", help="End time. A bare date includes that day.")
+@click.argument("selector", shell_complete=completes_held)
+@between("Start time. Defaults to the first day.")
 @click.option("--force", is_flag=True, help="Delete without confirmation.")
 @common
-@click.pass_context
 def delete(context: click.Context, selector: str, start: str | None, end: str | None, force: bool) -> None:
     """Delete collected days of the selected partitions.
 
@@ -107,18 +96,16 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
         if one.dates and one.partition in home.config.partitions:
             days = f"--from {one.dates.first} --to {one.dates.last}"
             render.say(located(f"to collect them again: tailpipe collect {one.partition} {days}"))
-    refuse_unpushed(context, home)
+    refuse_unpushed(home)
 
 
 def _pin(is_pinned: bool, word: str, description: str) -> None:
     """Add the command that pins, or the one that unpins."""
 
     @command.command(word, help=description, epilog=examples(f"tailpipe partition {word} app_log.local --from T-7d"))
-    @click.argument("selector", shell_complete=completes(lambda w: list(w.held())))
-    @click.option("--from", "start", metavar="TIME", help="Start time. Defaults to the first day.")
-    @click.option("--to", "end", metavar="TIME", help="End time. A bare date includes that day.")
+    @click.argument("selector", shell_complete=completes_held)
+    @between("Start time. Defaults to the first day.")
     @common
-    @click.pass_context
     def act(context: click.Context, selector: str, start: str | None, end: str | None) -> None:
         home = home_of(context)
         window = window_between(start, end, now=datetime.now(UTC))

@@ -1,4 +1,4 @@
-"""A word to whoever waits for an answer: that the statement still runs, and how to end it."""
+"""A message while a statement runs long: that it still runs, and how to end it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from contextlib import contextmanager
 __all__ = ["patience"]
 
 _SECONDS = 2.0
-"""Most answers are there by then, and a word that flickers by helps nobody."""
+"""Most answers are ready by then, and a message that flickers does not help."""
 
 
 @contextmanager
 def patience(seconds: float = _SECONDS) -> Iterator[Callable[[], None]]:
-    """While it lasts, a terminal is told after some seconds that work goes on.
+    """Show a message on a terminal after some seconds, until the block ends or the yielded function is called.
 
-    What it gives ends that earlier: call it before anything else is shown, as often as you like.
+    Call that function before anything else is shown; it may be called more than once.
     """
     if not sys.stderr.isatty():
         yield lambda: None

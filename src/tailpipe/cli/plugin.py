@@ -16,14 +16,12 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.describe import plugin_record
 from tailpipe.cli.listing import noun_group
-from tailpipe.cli.options import common, examples, home_of
-from tailpipe.errors import EXIT_FAILED, PluginError, TailpipeError, UsageError
+from tailpipe.cli.options import common, examples, fail_if, home_of
+from tailpipe.errors import PluginError, TailpipeError, UsageError
 from tailpipe.home.home import Home
 from tailpipe.model.nearest import listed
 from tailpipe.plugin import Registry
 from tailpipe.plugin.packs import is_pack
-
-__all__ = ["command"]
 
 PREFIX = "tailpipe-plugin-"
 BUILT_IN = ("tailpipe", "pack")
@@ -38,12 +36,8 @@ def _records(home: Home) -> list[dict[str, Any]]:
 
 
 command = noun_group(
-    "plugin",
-    _records,
-    {"name": "plugin", "version": "version", "package": "package", "description": "description"},
-    example="core",
+    "plugin", _records, render.columns("name:plugin", "version", "package", "description"), example="core"
 )
-command.help = "List, show, install, update and uninstall plugins."
 
 
 @command.command("install", epilog=examples("tailpipe plugin install okta", "tailpipe plugin install ./my-pack"))
@@ -51,7 +45,6 @@ command.help = "List, show, install, update and uninstall plugins."
 @click.option("--editable", "-e", is_flag=True, help="Install a directory in editable mode.")
 @click.option("--force", is_flag=True, help="Replace a pack of the same name.")
 @common
-@click.pass_context
 def install(context: click.Context, wanted: str, editable: bool, force: bool) -> None:
     """Install a plugin: a pack, or a Python package with pip.
 
@@ -81,7 +74,6 @@ def _install_pack(home: Home, source: Path, *, force: bool) -> None:
 @command.command("check", epilog=examples("tailpipe plugin check ./my-pack"))
 @click.argument("folder", metavar="PATH", type=click.Path())
 @common
-@click.pass_context
 def check(context: click.Context, folder: str) -> None:
     """Check a pack: its tables, their SQL, and the rows of its samples.
 
@@ -96,8 +88,7 @@ def check(context: click.Context, folder: str) -> None:
     problems = list(pack_problems(Path(folder), home_of(context).registry))
     for problem in problems:
         render.say(f"error: {problem}")
-    if problems:
-        context.exit(EXIT_FAILED)
+    fail_if(problems)
     render.say("no problems found")
 
 
@@ -112,7 +103,6 @@ def update(wanted: str) -> None:
 @command.command("uninstall", epilog=examples("tailpipe plugin uninstall okta"))
 @click.argument("wanted", metavar="NAME")
 @common
-@click.pass_context
 def uninstall(context: click.Context, wanted: str) -> None:
     """Uninstall a plugin. Its collected data stays and can be queried.
 
@@ -121,10 +111,8 @@ def uninstall(context: click.Context, wanted: str) -> None:
     """
     from tailpipe.config.pack_install import remove_pack
 
-    if remove_pack(wanted, home_of(context).environment.packs_dir):
-        render.say("done; collected data was kept")
-        return
-    _run_pip(["uninstall", "--yes", _package_of(wanted)])
+    if not remove_pack(wanted, home_of(context).environment.packs_dir):
+        _run_pip(["uninstall", "--yes", _package_of(wanted)])
     render.say("done; collected data was kept")
 
 
@@ -155,8 +143,7 @@ def _run_pip(arguments: list[str]) -> None:
         call = [uv, "pip", verb, "--python", sys.executable, *rest, "--quiet"]
     else:
         raise TailpipeError(
-            "pip is not installed in the environment of tailpipe",
-            hint=f"install it: {sys.executable} -m ensurepip",
+            "pip is not installed in the environment of tailpipe", hint=f"install it: {sys.executable} -m ensurepip"
         )
     render.say(f"running: {shlex.join(call)}")
     done = subprocess.run(call, check=False)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tailpipe.cli import render
-from tailpipe.cli.bar import Segment, draw_bar, duration
+from tailpipe.cli.bar import Segment, draw_bar, duration, redraw
 from tailpipe.cli.estimate import Estimate
 from tailpipe.collect import events
 from tailpipe.model.visible import shorten, visible
@@ -60,7 +60,7 @@ class Display:
     _shown: str = ""
     _begun: float = 0.0
     """When what goes on now has begun."""
-    _said: float = 0.0
+    _reported_at: float = 0.0
 
     def __call__(self, event: events.Event) -> None:
         """Take an event."""
@@ -85,7 +85,7 @@ class Display:
             case events.Opened():
                 self._partitions = event.partitions
             case events.Started():
-                self._begun = self._said = self.clock()
+                self._begun = self._reported_at = self.clock()
                 self._doing = f"{event.partition}: {event.what}" if event.partition else event.what
             case events.Listing():
                 self._doing = self._listing(event)
@@ -126,8 +126,8 @@ class Display:
     def _say(self, event: events.Event) -> None:
         """The event as a line, if it is one that stays."""
         match event:
-            case events.Listing() if self.clock() - self._said >= _SAY_SECONDS:
-                self._said = self.clock()
+            case events.Listing() if self.clock() - self._reported_at >= _SAY_SECONDS:
+                self._reported_at = self.clock()
                 render.say(self._doing)
             case events.Planned() if event.units:
                 artifacts = render.counted(event.artifacts, "artifact")
@@ -145,15 +145,12 @@ class Display:
 
     def _draw(self) -> None:
         room = shutil.get_terminal_size().columns - 1  # a full line would wrap
-        is_ascii = not _can_write(_BAR)
         if not any(track.planned.units for track in self._tracks.values()):
             self._show(shorten(visible(self._doing), room))
             return
-        self._show(draw_bar(self._share(), self._segments(), room, is_ascii=is_ascii))
-
-    def _share(self) -> float:
-        """How much of the whole run is done; each partition counts alike, as what later ones hold is not known yet."""
-        return sum(track.share for track in self._tracks.values()) / max(self._partitions, 1)
+        # Each partition counts alike, as what later ones hold is not known yet.
+        share = sum(track.share for track in self._tracks.values()) / max(self._partitions, 1)
+        self._show(draw_bar(share, self._segments(), room, is_ascii=not _can_write(_BAR)))
 
     def _segments(self) -> list[Segment]:
         # Until the last partition is planned, nobody knows how much there is.
@@ -177,18 +174,16 @@ class Display:
     def _show(self, text: str) -> None:
         if text != self._shown:
             encoding = sys.stderr.encoding or "ascii"
-            sys.stderr.write("\r\x1b[K" + text.encode(encoding, "replace").decode(encoding))
-            sys.stderr.flush()
+            redraw(text.encode(encoding, "replace").decode(encoding))
             self._shown = text
 
     def _clear(self) -> None:
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
+        redraw()
         self._shown = ""
 
 
 def _is_live() -> bool:
-    """Whether a line can be drawn again and again."""
+    """Whether a line can be redrawn."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 

@@ -8,21 +8,21 @@ from datetime import UTC, datetime
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, home_of, output, refuse_locked
-from tailpipe.errors import EXIT_FAILED, UsageError
+from tailpipe.cli.options import (
+    between,
+    common,
+    completes,
+    examples,
+    fail_if,
+    home_of,
+    output,
+    refuse_locked,
+    selectors,
+)
+from tailpipe.errors import UsageError
 from tailpipe.model.window import window_between
 
-__all__ = ["command"]
-
-COLUMNS = {
-    "partition": "partition",
-    "store": "store",
-    "version": "version",
-    "commits": "commits",
-    "files": "files",
-    "bytes": "size",
-    "requests": "requests",
-}
+COLUMNS = render.columns("partition", "store", "version", "commits", "files", "bytes:size", "requests")
 
 
 @click.command(
@@ -34,7 +34,7 @@ COLUMNS = {
         "tailpipe pull --dataset last_week",
     ),
 )
-@click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.held())))
+@selectors
 @click.option("--data", "with_data", is_flag=True, help="Also bring files to this disk and pin them.")
 @click.option(
     "--dataset",
@@ -42,8 +42,7 @@ COLUMNS = {
     shell_complete=completes(lambda w: list(w.config.datasets)),
     help="Bring the files of this dataset to this disk and pin them.",
 )
-@click.option("--from", "start", metavar="TIME", help="Start time of --data. Defaults to the first day.")
-@click.option("--to", "end", metavar="TIME", help="End time of --data. A bare date includes that day.")
+@between("Start time of --data. Defaults to the first day.", "End time of --data. A bare date includes that day.")
 @click.option(
     "--index",
     "indexes",
@@ -54,7 +53,6 @@ COLUMNS = {
 @click.option("--dry-run", is_flag=True, help="Print commits, files, bytes and requests without pulling.")
 @output
 @common
-@click.pass_context
 def command(
     context: click.Context,
     selectors: tuple[str, ...],
@@ -81,10 +79,7 @@ def command(
         )
     window = window_between(start, end, now=datetime.now(UTC))
     done = pull(home, Pull(selectors, window, indexes, with_data, dataset, dry_run))
-    if done or output != "pretty":
-        render.records([asdict(one) for one in done], output, COLUMNS)
-    else:
-        render.say("no partitions in the stores")
+    render.records([asdict(one) for one in done], output, COLUMNS, nothing="no partitions in the stores")
     if dry_run and done:
         render.say("dry run: nothing pulled")
     for one in done:
@@ -93,5 +88,4 @@ def command(
         if one.error:
             render.problem(f"{one.partition}: {one.error}")
     refuse_locked(one.locked for one in done)
-    if any(one.error for one in done):
-        context.exit(EXIT_FAILED)
+    fail_if(any(one.error for one in done))

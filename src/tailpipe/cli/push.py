@@ -11,28 +11,26 @@ from typing import TYPE_CHECKING
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.bar import Segment, draw_bar
-from tailpipe.cli.options import common, completes, examples, home_of, output, refuse_locked
+from tailpipe.cli.bar import Segment, draw_bar, redraw
+from tailpipe.cli.options import common, examples, fail_if, home_of, output, refuse_locked, selectors
 from tailpipe.cli.pushes import published_lines, push_record
-from tailpipe.errors import EXIT_FAILED, UsageError
+from tailpipe.errors import UsageError
 from tailpipe.model.visible import visible
 
 if TYPE_CHECKING:
     from tailpipe.stores.push import Progress
 
-__all__ = ["command"]
-
-COLUMNS = {
-    "partition": "partition",
-    "store": "store",
-    "commits": "commits",
-    "files": "files",
-    "bytes": "size",
-    "requests": "requests",
-    "unpushed_commits": "not pushed",
-    "offloaded_files": "moved off disk",
-    "freed_bytes": "freed",
-}
+COLUMNS = render.columns(
+    "partition",
+    "store",
+    "commits",
+    "files",
+    "bytes:size",
+    "requests",
+    "unpushed_commits:not pushed",
+    "offloaded_files:moved off disk",
+    "freed_bytes:freed",
+)
 _NOT_IN_DRY_RUN = ("unpushed_commits", "offloaded_files", "freed_bytes")
 _RATE = re.compile(r"(\d+(?:\.\d+)?) ?(kB|MB|GB)(?:/s)?", re.IGNORECASE)
 _UNITS = {"kb": 10**3, "mb": 10**6, "gb": 10**9}
@@ -45,12 +43,11 @@ _LINE_SECONDS = 5.0
         "tailpipe push", "tailpipe push app_log.local --dry-run", "tailpipe push 'aws_*' --limit-rate 10MB"
     ),
 )
-@click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.held())))
+@selectors
 @click.option("--dry-run", is_flag=True, help="Print files, bytes and requests without pushing.")
 @click.option("--limit-rate", metavar="SIZE", help="Average bytes per second, such as 500kB or 10MB.")
 @output
 @common
-@click.pass_context
 def command(
     context: click.Context, selectors: tuple[str, ...], dry_run: bool, limit_rate: str | None, output: str
 ) -> None:
@@ -74,26 +71,22 @@ def command(
     changed = [one for one in done if one.commits or one.files or one.offloaded_files or one.freed_files]
     changed += [one for one in done if one not in changed and (one.unpushed_commits or one.error)]
     shown = changed if output == "pretty" else done
-    if shown or output != "pretty":
-        columns = {name: title for name, title in COLUMNS.items() if not dry_run or name not in _NOT_IN_DRY_RUN}
-        render.records([push_record(one) for one in shown], output, columns)
-    elif not any(one.locked for one in done):
-        render.say("nothing to push")
+    columns = {name: title for name, title in COLUMNS.items() if not dry_run or name not in _NOT_IN_DRY_RUN}
+    nothing = "" if any(one.locked for one in done) else "nothing to push"
+    render.records([push_record(one) for one in shown], output, columns, nothing=nothing)
     if shown and dry_run:
         render.say("dry run: nothing pushed")
-    for conflict in (conflict for one in done for conflict in one.conflicts):
-        render.say(conflict)
-    failed = [one for one in done if one.error or one.publish_error]
-    for one in failed:
-        if not one.error:
-            continue  # what publishing failed for is said below
-        render.problem(f"{one.partition}: {one.error}")
+    for one in done:
+        for conflict in one.conflicts:
+            render.say(conflict)
+    for one in done:
+        if one.error:
+            render.problem(f"{one.partition}: {one.error}")
     for one in done:
         for line in published_lines(one):
             render.say(f"{one.partition}: {line}")
     refuse_locked(one.locked for one in done)
-    if failed:
-        context.exit(EXIT_FAILED)
+    fail_if(any(one.error or one.publish_error for one in done))
 
 
 def _rate(text: str | None) -> float | None:
@@ -106,11 +99,11 @@ def _rate(text: str | None) -> float | None:
 
 
 class _Progress:
-    """Draws how far an upload is: a bar on a terminal, now and then a line elsewhere."""
+    """Draws the progress of an upload: a bar on a terminal, now and then a line elsewhere."""
 
     def __init__(self) -> None:
         self._is_live = sys.stderr.isatty()
-        self._said = time.monotonic()
+        self._reported_at = time.monotonic()
 
     def __call__(self, progress: Progress) -> None:
         words = (
@@ -122,14 +115,12 @@ class _Progress:
             share = progress.size / progress.total_size if progress.total_size else 1.0
             room = shutil.get_terminal_size().columns - 1
             line = draw_bar(share, segments, room, is_ascii=(sys.stderr.encoding or "").lower() != "utf-8")
-            sys.stderr.write(f"\r\x1b[K{line}")
-            sys.stderr.flush()
-        elif time.monotonic() - self._said > _LINE_SECONDS:
-            self._said = time.monotonic()
+            redraw(line)
+        elif time.monotonic() - self._reported_at > _LINE_SECONDS:
+            self._reported_at = time.monotonic()
             render.say(f"{progress.partition}: {', '.join(words)}")
 
     def close(self) -> None:
         """Leave the terminal as it was."""
         if self._is_live:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            redraw()

@@ -1,4 +1,4 @@
-"""What became of pushes, as lines and records."""
+"""Outcomes of pushes, as lines and records."""
 
 from __future__ import annotations
 
@@ -52,6 +52,5 @@ def published_lines(report: PushReport) -> list[str]:
 
 
 def push_record(report: PushReport) -> dict[str, Any]:
-    """The same as a record."""
-    since = report.unpushed_since
-    return {**asdict(report), "unpushed_since": since.isoformat(timespec="seconds") if since else None}
+    """A push as a record."""
+    return {**asdict(report), "unpushed_since": render.moment(report.unpushed_since)}

@@ -16,8 +16,8 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.answer import BINARY, OUTPUTS, Shape
 from tailpipe.cli.answers import answer_all
-from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
-from tailpipe.cli.narrowing import narrowing, opened, opened_on_spark
+from tailpipe.cli.interrupts import end_late, guarded
+from tailpipe.cli.narrowing import guarded_session, narrowing, opened_on_spark, with_timeout
 from tailpipe.cli.options import common, examples, home_of, warn_of_schemas
 from tailpipe.cli.params import param, parsed
 from tailpipe.cli.saved_statements import complete_names, complete_params, resolved
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from tailpipe.query.on_spark import SparkQueries
     from tailpipe.query.request import Query
     from tailpipe.query.session import Session
-
-__all__ = ["command"]
 
 _SUFFIXES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet", ".arrow": "arrow"}
 _FOR_TEXT = ("", ".txt", ".text", ".log", ".out", ".md")
@@ -102,7 +100,6 @@ class _Query(click.Command):
 @click.option("--timing/--no-timing", default=None, help="Print row count and elapsed time to stderr.")
 @narrowing
 @common
-@click.pass_context
 def command(
     context: click.Context,
     sources: tuple[str, ...],
@@ -131,10 +128,7 @@ def command(
         raise UsageError(f'only --engine spark writes to "{target}", as parquet', hint="name a file, or use it")
     path = None if target is None or is_remote else Path(target)
     shape = _shape(path, "csv" if is_remote else output, header, separator, null, limit)
-    if timeout is not None:
-        from tailpipe.query.limit import parse_timeout  # late, so that --help stays fast
-
-        query = replace(query, timeout_seconds=parse_timeout(timeout))
+    query = with_timeout(query, timeout)
     if fetch_limit is not None or offline:
         from tailpipe.model.size import parse_size
         from tailpipe.stores.fetch import FETCH_BYTES, Limits
@@ -158,20 +152,19 @@ def command(
         raise UsageError(f"{shape.output} holds one result", hint="pass one statement")
     if shape.output in BINARY and path is None and sys.stdout.isatty():
         raise UsageError(f"{shape.output} is not text", hint="set a file with --to-file")
-    with guarded(), ExitStack() as stack:
+    with ExitStack() as stack:
         session: Session | SparkQueries
         if engine == "spark":
+            stack.enter_context(guarded())
             queries = session = stack.enter_context(opened_on_spark(home, query))
             if is_remote:
                 _write_there(home, queries, statements, str(target))
                 return
+            session.limit.when_stuck = partial(end_late, session.limit)
         else:
-            session = opened(home, query)
-            stack.enter_context(closed_in_time(session.close))
-            if any(statement.params for statement in statements):
-                stack.enter_context(without_pandas())
+            has_params = any(statement.params for statement in statements)
+            session = stack.enter_context(guarded_session(home, query, has_params=has_params))
         write = None if path is None else stack.enter_context(to_file(path))
-        session.limit.when_stuck = partial(end_late, session.limit)
         if timing:
             render.say(f"ready in {time.monotonic() - begun:.2f} s")
         sink = to_screen(shape.output) if write is None else shared(write)
@@ -208,7 +201,7 @@ def _shape(
 
 
 def _by_name(path: Path | None) -> str:
-    """The output that the name of a file asks for; one that promises something else, as `a.csv.gz` does, is refused."""
+    """The output format by the extension of a file; refuse an unknown one, such as that of `a.csv.gz`."""
     suffix = "" if path is None else path.suffix.lower()
     if suffix not in _SUFFIXES and suffix not in _FOR_TEXT:
         known = ", ".join(_SUFFIXES)
@@ -218,7 +211,7 @@ def _by_name(path: Path | None) -> str:
 
 
 def _check_csv(separator: str | None, null: str | None) -> None:
-    """Refuse what would make lines that nobody can read again; DuckDB takes the first byte of a separator alone."""
+    """Refuse values that make csv ambiguous; DuckDB uses only the first byte of a separator."""
     if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in '"\r\n'):
         hint = r"one such as , or ; or \t; --output plain takes any"
         raise UsageError(f'--separator of csv must be one character, not "{separator}"', hint=hint)

@@ -18,17 +18,8 @@ from tailpipe.model.visible import visible, visible_lines
 __all__ = ["texts_of", "texts_of_one"]
 
 _SIZES = {"bytes", "file_size", "freed_bytes", "new_bytes"}
-_COUNTS = {
-    "artifacts",
-    "columns",
-    "file_count",
-    "files",
-    "new_files",
-    "pinned_files",
-    "rejected_rows",
-    "row_count",
-    "rows",
-}
+_COUNTS = {"artifacts", "columns", "file_count", "files", "new_files", "pinned_files"}
+_COUNTS |= {"rejected_rows", "row_count", "rows"}
 """Fields of our own records that people see with a unit, or with commas; programs get the bare number."""
 _DAYS = {"covered", "missing", "dropped", "expired_days", "gaps", "not_requested"}
 """Fields that are sets of days."""
@@ -47,11 +38,11 @@ def texts_of(
         yield json.dumps(rows, indent=2, ensure_ascii=False, default=str)
     elif output == "jsonl":
         for row in rows:
-            yield json.dumps(row, ensure_ascii=False, default=str)
+            yield _json(row)
     elif output == "csv":
         yield _csv(rows, list(rows[0]) if rows else list(columns or {}))
     elif output == "line":
-        yield "\n".join(_lines(row) for row in rows)
+        yield "\n".join(named_lines(list(row), [_line(value) for value in row.values()]) for row in rows)
     elif output == "plain":
         fields = list(columns or (rows[0] if rows else {}))
         lines = [fields, *([_cell(_field(row, field)) for field in fields] for row in rows)]
@@ -75,21 +66,15 @@ def texts_of_one(row: Record, output: str, parts: Mapping[str, Mapping[str, str]
         return
     tables = {name: row.get(name) or [] for name in parts or {}}
     single = {key: value for key, value in row.items() if key not in tables and value not in (None, [], {}, "")}
-    words = [
-        [key, _number(key, value) or _spans(key, value) or _cell(value)]
-        for key, value in single.items()
-        if not isinstance(value, Mapping)
-    ]
+    words = [[key, _shown(key, value)] for key, value in single.items() if not isinstance(value, Mapping)]
     room = _room()
     lines = grid(["", ""], words, room=room, has_header=False, is_wrapped=room is not None).lines
     for name, value in single.items():
         if isinstance(value, Mapping):
             widest = max(len(key) for key in value)
-            lines += [
-                "",
-                f"{name}:",
-                *(f"  {key:<{widest}}  {_number(key, item) or _quoted(item)}" for key, item in value.items()),
-            ]
+            # As config writes them, because blanks and quotes matter in an option.
+            texts = {key: _number(key, item) or visible(_json(item)) for key, item in value.items()}
+            lines += ["", f"{name}:", *(f"  {key:<{widest}}  {text}" for key, text in texts.items())]
     for name, rows in tables.items():
         if rows:
             table = _table(rows, (parts or {})[name], indent=2, is_wrapped=True)
@@ -100,13 +85,7 @@ def texts_of_one(row: Record, output: str, parts: Mapping[str, Mapping[str, str]
 def _table(rows: Sequence[Record], columns: Mapping[str, str], *, indent: int = 0, is_wrapped: bool = False) -> str:
     """Fields of our own records under headings, cut or wrapped so that a line fits the terminal."""
     values = [{field: _field(row, field) for field in columns} for row in rows]
-    cells = [
-        [
-            _number(field, value) or _default(field, value) or _spans(field, value) or _cell(value)
-            for field, value in row.items()
-        ]
-        for row in values
-    ]
+    cells = [[_shown(field, value) for field, value in row.items()] for row in values]
     numbers = [x for x, field in enumerate(columns) if all(_is_number(row[field]) for row in values)]
     paths = [x for x, field in enumerate(columns) if field in _PATHS]
     room = _room(indent)
@@ -132,14 +111,13 @@ def _is_number(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _spans(field: str, value: Any) -> str:
-    """A set of days, not too long; empty if it is something else."""
-    return days(value) if field in _DAYS and isinstance(value, str) else ""
-
-
-def _default(field: str, value: Any) -> str:
-    """The default of an option that is true or false, as config writes it; empty if it is something else."""
-    return str(value).lower() if field == "default" and isinstance(value, bool) else ""
+def _shown(field: str, value: Any) -> str:
+    """A value for people: counts and sizes as they read them, a few spans of days, a default as config writes it."""
+    if field in _DAYS and isinstance(value, str):
+        return days(value)
+    if field == "default" and isinstance(value, bool):
+        return str(value).lower()
+    return _number(field, value) or _cell(value)
 
 
 def _field(row: Record, path: str) -> Any:
@@ -150,9 +128,8 @@ def _field(row: Record, path: str) -> Any:
     return value
 
 
-def _quoted(value: Any) -> str:
-    """A value as config writes it, because blanks and quotes matter in an option."""
-    return visible(json.dumps(value, ensure_ascii=False, default=str))
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _cell(value: Any) -> str:
@@ -175,19 +152,11 @@ def _line(value: Any) -> str:
     return visible_lines(value) if isinstance(value, str) else _cell(value)
 
 
-def _lines(row: Record) -> str:
-    texts = [_line(value) for value in row.values()]
-    return named_lines(list(row), texts)
-
-
 def _csv(rows: Sequence[Record], fields: list[str]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(fields)
     for row in rows:
         values = (row.get(field) for field in fields)
-        writer.writerow(
-            json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict | list) else value
-            for value in values
-        )
+        writer.writerow(_json(value) if isinstance(value, dict | list) else value for value in values)
     return buffer.getvalue()

@@ -7,30 +7,22 @@ from dataclasses import asdict
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, home_of, limited, output
+from tailpipe.cli.options import common, examples, home_of, limited, output, selectors
 
-__all__ = ["command"]
-
-COLUMNS = {"file": "file", "line": "line", "reason": "reason", "text": "text"}
+COLUMNS = render.columns("file", "line", "reason", "text")
 
 
-@click.group("rejected", help="Show rejected rows.")
-def command() -> None:
-    """Rejected rows."""
+command = click.Group("rejected", help="Show rejected rows.")
 
 
 @command.command(
     "show",
-    epilog=examples(
-        "tailpipe rejected show",
-        "tailpipe rejected show access_log.web --limit 1000 --output jsonl",
-    ),
+    epilog=examples("tailpipe rejected show", "tailpipe rejected show access_log.web --limit 1000 --output jsonl"),
 )
-@click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.held())))
+@selectors
 @limited("rows")
 @output
 @common
-@click.pass_context
 def show(context: click.Context, selectors: tuple[str, ...], limit: int, output: str) -> None:
     """Show rejected rows with file, line, reason and text.
 
@@ -47,8 +39,7 @@ def show(context: click.Context, selectors: tuple[str, ...], limit: int, output:
     total = sum(found.values())
     for name in (name for name, count in found.items() if count):
         rows += rejected_rows(name, rejected(home, name), limit - len(rows)) if len(rows) < limit else []
-    if rows or output != "pretty":
-        partition = {"partition": "partition"} if len({row.partition for row in rows}) > 1 else {}
-        render.records([asdict(row) for row in rows], output, {**partition, **COLUMNS})
+    partition = render.columns("partition") if len({row.partition for row in rows}) > 1 else {}
+    render.records([asdict(row) for row in rows], output, {**partition, **COLUMNS}, nothing="")
     more = "" if len(rows) == total else "; to show more: --limit"
     render.say(f"{len(rows):,} of {total:,} rejected rows{more}" if total else "no rejected rows")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,13 +13,18 @@ from tailpipe.errors import ConfigError, Diagnostic, QueryError, TailpipeError
 from tailpipe.model.redaction import REDACTOR
 from tailpipe.model.visible import shorten, visible
 
+if TYPE_CHECKING:
+    from datetime import datetime
+
 __all__ = [
     "OUTPUTS",
     "bug",
+    "columns",
     "counted",
     "data",
     "days",
     "error",
+    "moment",
     "problem",
     "record",
     "records",
@@ -50,7 +55,7 @@ def say(text: str) -> None:
 
 
 def say_line(text: str) -> None:
-    """The same, as one line: cut to the width of a terminal, where a long one would hide the others."""
+    """Words for the person, cut to one line of the terminal, where a long one would hide the others."""
     if sys.stderr.isatty():
         import shutil  # late, because it brings three compressions with it
 
@@ -86,8 +91,13 @@ def days(found: object) -> str:
 
 
 def unit(key: str) -> str:
-    """A unit as people read it: a day, or files without one, whose key tells them nothing."""
+    """A unit as people read it: a day, or `undated files` instead of the key of a pack."""
     return "undated files" if key.startswith("pack:") else key
+
+
+def moment(at: datetime | None) -> str | None:
+    """An instant as records have it, to the second."""
+    return at.isoformat(timespec="seconds") if at else None
 
 
 def shown(text: str) -> str:
@@ -127,7 +137,7 @@ def problem(message: str, hint: str = "") -> None:
 
 
 def bug(failure: Exception) -> None:
-    """A failure that nobody expected; who looks for the cause sees where it was."""
+    """An unexpected failure, with its traceback if the log level is debug."""
     from tailpipe.cli.logs import is_debugging
 
     say(REDACTOR(f"error: {type(failure).__name__}: {failure}"))
@@ -138,17 +148,27 @@ def bug(failure: Exception) -> None:
         say(REDACTOR("".join(traceback.format_exception(failure))))
 
 
+def columns(*fields: str) -> dict[str, str]:
+    """The fields that a table for people shows, with their headings: `bytes:size`, or the name of the field itself."""
+    return {name: heading or name for name, _, heading in (field.partition(":") for field in fields)}
+
+
 def records(
-    rows: Sequence[Record], output: str, columns: Mapping[str, str] | None = None, *, is_wrapped: bool = False
+    rows: Sequence[Record],
+    output: str,
+    columns: Mapping[str, str] | None = None,
+    *,
+    nothing: str = "no results",
+    is_wrapped: bool = False,
 ) -> None:
     """A list of records. `columns` are the fields that a table for people shows, with their headings.
 
-    What has no room in it is cut, or goes on in the next line if it `is_wrapped`.
+    What has no room in it is cut, or goes on in the next line if it `is_wrapped`. `nothing` is said if there are none.
     """
     from tailpipe.cli.records import texts_of  # late, because a query has none
 
-    if not rows and output == "pretty":
-        say("no results")
+    if nothing and not rows and output == "pretty":
+        say(nothing)
     for text in texts_of(rows, output, columns, is_wrapped=is_wrapped):
         data(text)
 

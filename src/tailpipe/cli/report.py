@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
@@ -27,11 +26,10 @@ from tailpipe.model.visible import shorten
 __all__ = ["print_preview", "print_profile", "print_report"]
 
 _NOTHING = Typed()
-_SINGLE = 31
-"""So many days are shown one by one."""
+_SINGLE = 31  # so many days are shown one by one
 DaysOutside = Callable[[str], DaySet | None]
 """The days of a partition with rows that every run so far has found to be out of its window."""
-UNITS = {"unit": "day", "kind": "kind", "reason": "reason", "artifacts": "artifacts", "bytes": "size"}
+UNITS = render.columns("unit:day", "kind", "reason", "artifacts", "bytes:size")
 _SHOWN = 5
 _SAMPLES = 3
 _WIDEST_LAYOUT = 160
@@ -45,8 +43,7 @@ def print_report(
     After a run with a window, the days that no run has requested are listed; `tailpipe status` always has them.
     """
     if output == "json":
-        records = [summary_record(one) for one in report.partitions]
-        render.data(json.dumps(records, indent=2, ensure_ascii=False))
+        render.records([summary_record(one) for one in report.partitions], output)
         return
     for summary in report.partitions:
         for line in _lines(summary, days_outside, typed):
@@ -63,7 +60,7 @@ def print_profile(report: events.Report) -> None:
         for phase, spent in ordered(total).items()
     ]
     render.data("")
-    render.records(records, "pretty", {"phase": "phase", "wall": "wall s", "cpu": "CPU s"})
+    render.records(records, "pretty", render.columns("phase", "wall:wall s", "cpu:CPU s"))
     size = sum(summary.bytes for summary in report.partitions)
     rows = sum(summary.accounts.read for summary in report.partitions)
     render.data(f"{render.size(size)} read, {render.counted(rows, 'row')}")
@@ -72,8 +69,7 @@ def print_profile(report: events.Report) -> None:
 def print_preview(previews: Sequence[tuple[Partition, Planned]], output: str, typed: Typed = _NOTHING) -> None:
     """The units that would be done, and what would be skipped and why."""
     if output == "json":
-        records = [preview_record(partition, planned) for partition, planned in previews]
-        render.data(json.dumps(records, indent=2, ensure_ascii=False))
+        render.records([preview_record(partition, planned) for partition, planned in previews], output)
         return
     for partition, planned in previews:
         for line in _preview_lines(partition, planned, typed):
@@ -90,10 +86,7 @@ def _preview_lines(partition: Partition, planned: Planned, typed: Typed) -> Iter
     yield from (f"  skipped {count:,}: {reason}" for reason, count in record["skipped"].items())
     yield from (f"  {_unmatched(one)}" for one in planned.unmatched_files)
     yield from (f"  {_unavailable(one)}" for one in planned.unavailable_artifacts)
-    again = typed.collect
-    yield from (
-        f"  {_unlisted(one, again(partition.address, '--from', str(one.first_day)))}" for one in planned.unlisted_days
-    )
+    yield from (f"  {_unlisted(one, partition.address, typed)}" for one in planned.unlisted_days)
     yield from (f"  {line}" for one in planned.dated_names for line in dated_names(one))
     yield from (f"  {render.shown(problem)}" for problem in record["problems"])
 
@@ -117,62 +110,85 @@ def _together(units: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def _lines(summary: events.Summary, days_outside: DaysOutside, typed: Typed) -> list[str]:
-    accounts, name, lines = summary.accounts, summary.partition, _headline(summary)
-    lines += [f"  {line}" for line in _not_overwritten(summary, typed)]
-    samples = summary.rejected_samples[:_SAMPLES]
-    lines += [f"  rejected: {render.shown(one.uri)} {one.position}: {one.reason}" for one in samples]
+def _lines(summary: events.Summary, days_outside: DaysOutside, typed: Typed) -> Iterator[str]:
+    yield from _headline(summary)
+    sections = (
+        _not_overwritten(summary, typed),
+        _rows(summary),
+        _failures(summary),
+        _sources(summary, days_outside, typed),
+        _rewritten(summary),
+        _maintenance(summary.maintenance),
+        push_lines(summary.push),
+    )
+    yield from (f"  {line}" for section in sections for line in section)
+    if summary.gaps:
+        yield f"  missing: {render.days(summary.gaps)}"
+    if summary.lost:
+        yield f"  lost: rows of {render.days(summary.lost)}; their logs no longer exist"
+    if summary.error:
+        yield f"{summary.partition}: failed: {render.shown(summary.error)}"
+
+
+def _rows(summary: events.Summary) -> Iterator[str]:
+    """What is wrong with rows and values, and what to do about it."""
+    accounts, samples = summary.accounts, summary.rejected_samples[:_SAMPLES]
+    yield from (f"rejected: {render.shown(one.uri)} {one.position}: {one.reason}" for one in samples)
     if accounts.rejected:
         more = accounts.rejected - len(samples)
         others = f"and {more:,} more; " if samples and more > 0 else ""
-        lines.append(f"  {others}to show rejected rows: tailpipe rejected show {name}")
-    lines += [f"  {line}" for line in (*type_errors(summary.type_errors), *empty_columns(summary.empty_columns))]
-    lines += [f"  {line}" for line in (*assumed_years_text(summary.assumed_years), *_warnings(summary.warnings))]
+        yield f"{others}to show rejected rows: tailpipe rejected show {summary.partition}"
+    yield from type_errors(summary.type_errors)
+    yield from empty_columns(summary.empty_columns)
+    yield from assumed_years_text(summary.assumed_years)
+    yield from (f"{what}: {count:,}" for what, count in list(summary.warnings.items())[:_SHOWN])
+    if len(summary.warnings) > _SHOWN:
+        yield f"and {len(summary.warnings) - _SHOWN:,} more"
     reasons = [] if accounts.kept else [one.reason for one in summary.rejected_samples]
     if advice := about_time(reasons) or about_width(reasons):
-        lines.append(f"  {advice}")
+        yield advice
+
+
+def _failures(summary: events.Summary) -> Iterator[str]:
+    """What was not committed, and why."""
     for failed in summary.failed:
         unit = render.unit(failed.unit)
-        lines += [f"  {unit} rolled back: {render.shown(reason)}" for reason in failed.reasons[:5]]
+        yield from (f"{unit} rolled back: {render.shown(reason)}" for reason in failed.reasons[:5])
     if not all(one.is_refused for one in summary.failed):
-        lines.append("  committed days are kept; fix the error and collect again, or use --skip-bad-artifacts")
-    lines += [f"  skipped: {render.shown(reason)}" for reason in summary.bad_artifacts[:_SHOWN]]
+        yield "committed days are kept; fix the error and collect again, or use --skip-bad-artifacts"
+    yield from (f"skipped: {render.shown(reason)}" for reason in summary.bad_artifacts[:_SHOWN])
     if len(summary.bad_artifacts) > _SHOWN:
-        lines.append(f"  and {len(summary.bad_artifacts) - _SHOWN:,} more; to show all: --output json")
+        yield f"and {len(summary.bad_artifacts) - _SHOWN:,} more; to show all: --output json"
     if summary.waiting:
-        lines.append(
-            f"  waiting: rows of {render.days(summary.waiting)} in undated files, because a skipped file has some"
-        )
-        lines.append("  fix or remove the skipped files and collect again, or use --skip-bad-artifacts")
-    lines += [f"  deferred to the next run: {render.shown(reason)}" for reason in summary.changed_artifacts[:5]]
-    lines += [f"  {_unmatched(one)}" for one in summary.unmatched_files if not summary.committed]
-    lines += [f"  {_unavailable(one)}" for one in summary.unavailable_artifacts]
-    lines += [f"  {line}" for line in _outside(summary, days_outside, typed)]
-    if summary.committed:
-        lines += [f"  {line}" for one in summary.dated_names for line in dated_names(one)]
-        if summary.dated_names:
-            again = f"tailpipe partition delete {name}, rename the partition, and collect it with --from DAY"
-            lines.append(f"  files that are collected already stay undated; to collect them by day: {again}")
+        yield f"waiting: rows of {render.days(summary.waiting)} in undated files, because a skipped file has some"
+        yield "fix or remove the skipped files and collect again, or use --skip-bad-artifacts"
+    yield from (f"deferred to the next run: {render.shown(reason)}" for reason in summary.changed_artifacts[:5])
+
+
+def _sources(summary: events.Summary, days_outside: DaysOutside, typed: Typed) -> Iterator[str]:
+    """What sources have and the run did not collect."""
+    if not summary.committed:
+        yield from map(_unmatched, summary.unmatched_files)
+    yield from map(_unavailable, summary.unavailable_artifacts)
+    yield from _outside(summary, days_outside, typed)
+    if summary.committed and summary.dated_names:
+        yield from (line for one in summary.dated_names for line in dated_names(one))
+        again = f"tailpipe partition delete {summary.partition}, rename the partition, and collect it with --from DAY"
+        yield f"files that are collected already stay undated; to collect them by day: {again}"
     if summary.incomplete_artifacts:
-        lines.append(f"  {_incomplete(summary.incomplete_artifacts)}")
+        what = f"{render.counted(summary.incomplete_artifacts, 'artifact')} with an incomplete last line"
+        yield f"{what}; it is collected once the file has not changed for a minute"
+
+
+def _rewritten(summary: events.Summary) -> Iterator[str]:
+    """Which files were rewritten or replaced, and how to collect corrected ones."""
     if added := summary.skipped.get(ADDED):
-        lines.append(
-            f"  {render.counted(added, 'file')} rewritten or cut: new rows were added, and the earlier rows stay"
-        )
+        yield f"{render.counted(added, 'file')} rewritten or cut: new rows were added, and the earlier rows stay"
     kept = {why: count for why, count in summary.skipped.items() if why in NOT_REPLACED}
-    lines += [f"  {render.counted(count, 'artifact')} not overwritten: {why}" for why, count in kept.items()]
+    yield from (f"{render.counted(count, 'artifact')} not overwritten: {why}" for why, count in kept.items())
     if added or REWRITTEN in kept:
-        day = f"{name} --from DAY --to DAY"
-        lines.append(f"  if files were corrected: tailpipe partition delete {day}, then tailpipe collect {day}")
-    lines += [f"  {line}" for line in _maintenance(summary.maintenance)]
-    lines += [f"  {line}" for line in push_lines(summary.push)]
-    if summary.gaps:
-        lines.append(f"  missing: {render.days(summary.gaps)}")
-    if summary.lost:
-        lines.append(f"  lost: rows of {render.days(summary.lost)}; their logs no longer exist")
-    if summary.error:
-        lines.append(f"{name}: failed: {render.shown(summary.error)}")
-    return lines
+        day = f"{summary.partition} --from DAY --to DAY"
+        yield f"if files were corrected: tailpipe partition delete {day}, then tailpipe collect {day}"
 
 
 def _headline(summary: events.Summary) -> list[str]:
@@ -200,17 +216,6 @@ def _failed_units(failed: Sequence[events.Failed]) -> str:
     return " and ".join([*parts, "undated files"] if days < len(failed) else parts)
 
 
-def _warnings(warnings: Mapping[str, int]) -> list[str]:
-    lines = [f"{what}: {count:,}" for what, count in list(warnings.items())[:_SHOWN]]
-    more = len(warnings) - len(lines)
-    return [*lines, f"and {more:,} more"] if more else lines
-
-
-def _incomplete(count: int) -> str:
-    what = f"{render.counted(count, 'artifact')} with an incomplete last line"
-    return f"{what}; it is collected once the file has not changed for a minute"
-
-
 def _not_overwritten(summary: events.Summary, typed: Typed) -> Iterator[str]:
     """What was made by another config, what would have no rows any more, and what was not requested again."""
     name, since = summary.partition, summary.stale_since
@@ -229,28 +234,26 @@ def _not_overwritten(summary: events.Summary, typed: Typed) -> Iterator[str]:
         yield f"not requested: {never}; to collect them: tailpipe collect {name} --fill"
 
 
-def _outside(summary: events.Summary, days_outside: DaysOutside, typed: Typed) -> list[str]:
+def _outside(summary: events.Summary, days_outside: DaysOutside, typed: Typed) -> Iterator[str]:
     """Where to look when nothing came: a first run takes the last 30 days, and many try it on older logs."""
     if summary.accounts.kept or not summary.is_done:
-        return []
+        return
     name = summary.partition
-    lines = [_unlisted(one, typed.collect(name, "--from", str(one.first_day))) for one in summary.unlisted_days]
-    if summary.accounts.out_of_window and not lines:
+    yield from (_unlisted(one, name, typed) for one in summary.unlisted_days)
+    if summary.accounts.out_of_window and not summary.unlisted_days:
         days, where = days_outside(name), "use an earlier --from"
         if days:
             again = typed.collect(name, "--from", str(days.first))
             where = f"the logs have rows from {_span(days.first, days.last)}; to collect them: {again}"
-        lines.append(f"no rows in the requested window; {where}")
-    return lines
+        yield f"no rows in the requested window; {where}"
 
 
-def _maintenance(done: Maintenance) -> list[str]:
-    lines = []
+def _maintenance(done: Maintenance) -> Iterator[str]:
     if done.expired_days:
-        lines.append(f"expired: {render.days(done.expired_days)}, {render.counted(done.expired_rows, 'row')}")
+        yield f"expired: {render.days(done.expired_days)}, {render.counted(done.expired_rows, 'row')}"
     if done.compacted_files:
-        lines.append(f"compacted {render.counted(done.compacted_files, 'file')} into {done.new_files:,}")
-    return [*lines, *done.warnings]
+        yield f"compacted {render.counted(done.compacted_files, 'file')} into {done.new_files:,}"
+    yield from done.warnings
 
 
 def _unmatched(found: events.UnmatchedFiles) -> str:
@@ -270,7 +273,8 @@ def _unavailable(found: events.UnavailableArtifacts) -> str:
     return f"source {found.source}: {artifacts} not collected: {found.reason} (first: {render.shown(found.example)})"
 
 
-def _unlisted(found: events.UnlistedDays, again: str) -> str:
+def _unlisted(found: events.UnlistedDays, partition: str, typed: Typed) -> str:
+    again = typed.collect(partition, "--from", str(found.first_day))
     artifacts, days = render.counted(found.artifacts, "artifact"), _span(found.first_day, found.last_day)
     outside = f"{artifacts} outside the requested window, {days}"
     return f"source {found.source}: {outside}; to collect them: {again}"

@@ -18,7 +18,7 @@ __all__ = ["preview_record", "summary_record", "years_record"]
 
 
 def summary_record(summary: events.Summary) -> dict[str, Any]:
-    """What became of one partition. The names are public: `docs/reference/collect.md` has a row for each."""
+    """The outcome of one partition. The names are public: `docs/reference/collect.md` has a row for each."""
     maintenance = summary.maintenance
     return {
         "partition": summary.partition,

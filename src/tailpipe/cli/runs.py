@@ -9,32 +9,23 @@ import click
 
 from tailpipe.catalog.run_record import RunRecord
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, home_of, limited, output
+from tailpipe.cli.options import common, completes_held, examples, home_of, limited, output
+from tailpipe.model.artifact import Accounts
 
-__all__ = ["command"]
-
-COLUMNS = {
-    "started": "started",
-    "partition": "partition",
-    "outcome": "outcome",
-    "duration": "duration",
-    "rows": "rows",
-    "rejected_rows": "rejected",
-    "bytes": "size",
-    "error": "error",
-}
+COLUMNS = render.columns(
+    "started", "partition", "outcome", "duration", "rows", "rejected_rows:rejected", "bytes:size", "error"
+)
 
 
 @click.command(
     "runs",
     epilog=examples("tailpipe runs", "tailpipe runs app_log.shop --limit 100", "tailpipe runs --failed --output json"),
 )
-@click.argument("partitions", metavar="[PARTITION]...", nargs=-1, shell_complete=completes(lambda w: list(w.held())))
+@click.argument("partitions", metavar="[PARTITION]...", nargs=-1, shell_complete=completes_held)
 @click.option("--failed", is_flag=True, help="Only runs that failed or were interrupted.")
 @limited("runs")
 @output
 @common
-@click.pass_context
 def command(context: click.Context, partitions: tuple[str, ...], failed: bool, limit: int, output: str) -> None:
     """Show the runs of the selected partitions, or of all, newest first.
 
@@ -45,28 +36,24 @@ def command(context: click.Context, partitions: tuple[str, ...], failed: bool, l
 
     found = runs(home_of(context), partitions, limit, is_failed=failed)
     rows = [_cells(one) if output == "pretty" else record_of(one) for one in found]
-    if not rows and output == "pretty":
-        render.say("no runs failed" if failed else "no runs yet")
-        return
     has_errors = any(one.facts and one.facts.error for one in found)
-    render.records(rows, output, {key: title for key, title in COLUMNS.items() if has_errors or key != "error"})
+    columns = {key: title for key, title in COLUMNS.items() if has_errors or key != "error"}
+    render.records(rows, output, columns, nothing="no runs failed" if failed else "no runs yet")
 
 
 def record_of(run: RunRecord) -> dict[str, Any]:
     """A run with all its facts, for programs; null where an earlier version has recorded none."""
     facts = run.facts
-    counts = asdict(facts.accounts) if facts else dict.fromkeys(_COUNTS)
+    counts = asdict(facts.accounts) if facts else dict.fromkeys(asdict(Accounts()))
     return {
         "run": run.id,
         "partition": run.partition,
-        "started_at": run.begun_at.isoformat(timespec="seconds"),
-        "ended_at": run.ended_at.isoformat(timespec="seconds") if run.ended_at else None,
+        "started_at": render.moment(run.begun_at),
+        "ended_at": render.moment(run.ended_at),
         "outcome": run.outcome,
-        "window_start": run.window.start.isoformat(timespec="seconds"),
-        "window_end": run.window.end.isoformat(timespec="seconds"),
-        "seconds": facts.seconds if facts else None,
-        "bytes": facts.bytes if facts else None,
-        "artifacts": facts.artifacts if facts else None,
+        "window_start": render.moment(run.window.start),
+        "window_end": render.moment(run.window.end),
+        **{name: getattr(facts, name, None) for name in ("seconds", "bytes", "artifacts")},
         **counts,
         "profile": {
             phase: {"wall_seconds": spent.wall, "cpu_seconds": spent.cpu}
@@ -78,23 +65,13 @@ def record_of(run: RunRecord) -> dict[str, Any]:
     }
 
 
-_COUNTS = ("read", "kept", "filtered", "rejected", "out_of_window", "duplicate")
-
-
 def _cells(run: RunRecord) -> dict[str, Any]:
-    facts = run.facts
-    cells = {
+    cells: dict[str, Any] = {
         "started": run.begun_at.strftime("%Y-%m-%d %H:%M:%S"),
         "partition": run.partition,
         "outcome": run.outcome + (f" ({run.idle_checks:,} idle runs since)" if run.idle_checks else ""),
     }
-    if facts is None:
-        return cells
-    return {
-        **cells,
-        "duration": f"{facts.seconds:.1f} s",
-        "rows": facts.accounts.kept,
-        "rejected_rows": facts.accounts.rejected,
-        "bytes": facts.bytes,
-        "error": render.shown(facts.error),
-    }
+    if facts := run.facts:
+        cells |= {"duration": f"{facts.seconds:.1f} s", "rows": facts.accounts.kept, "bytes": facts.bytes}
+        cells |= {"rejected_rows": facts.accounts.rejected, "error": render.shown(facts.error)}
+    return cells

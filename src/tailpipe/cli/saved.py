@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, examples, home_of, output, with_built_ins
+from tailpipe.cli.options import common, examples, home_of, output, output_of, with_built_ins
 from tailpipe.cli.saved_statements import complete_names, find_saved
 from tailpipe.model.parameter import Parameter
 from tailpipe.model.saved import SavedQuery
@@ -15,15 +15,11 @@ from tailpipe.model.saved import SavedQuery
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
 
-__all__ = ["command"]
-
-COLUMNS = {"name": "query", "title": "title", "params": "parameters", "plugin": "plugin"}
-PARAMS = {"name": "parameter", "type": "type", "default": "default", "description": "meaning"}
+COLUMNS = render.columns("name:query", "title", "params:parameters", "plugin")
+PARAMS = render.columns("name:parameter", "type", "default", "description:meaning")
 
 
-@click.group("saved")
-def command() -> None:
-    """List and show saved queries."""
+command = click.Group("saved", help="List and show saved queries.")
 
 
 @command.command(
@@ -33,7 +29,6 @@ def command() -> None:
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="Only queries with this tag. Repeatable.")
 @output
 @common
-@click.pass_context
 def list_(context: click.Context, tags: tuple[str, ...], output: str) -> None:
     """List all saved queries: those of the config, and those of plugins."""
     home = home_of(context)
@@ -51,23 +46,16 @@ def list_(context: click.Context, tags: tuple[str, ...], output: str) -> None:
     ),
 )
 @click.argument("name", shell_complete=complete_names)
-@click.option(
-    "--output",
-    type=click.Choice((*render.OUTPUTS, "sql")),
-    default="pretty",
-    show_default=True,
-    help="Output format; sql prints the statement alone.",
-)
+@output_of(*render.OUTPUTS, "sql", help="Output format; sql prints the statement alone.")
 @common
-@click.pass_context
 def show(context: click.Context, name: str, output: str) -> None:
     """Show the saved query NAME, its parameters and its statement."""
     home = home_of(context)
     query, record = with_built_ins(home, lambda known: ((query := find_saved(known, name)), _record(known, query)))
     if output == "sql":
         render.data(query.text)
-        return
-    render.record(record, output, {"params": PARAMS})
+    else:
+        render.record(record, output, {"params": PARAMS})
 
 
 def _records(home: Home) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailpipe.cli.options import completes, home_of
-from tailpipe.cli.params import named_in, with_params
+from tailpipe.cli.params import named_in
 from tailpipe.cli.statements import Statement
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.model.nearest import did_you_mean
@@ -31,30 +31,25 @@ def resolved(statements: Sequence[Statement], given: Mapping[str, Any], home: Ho
 
     A value that none of them names is refused. One word that DuckDB itself takes for a statement stays one.
     """
-    names = [one.sql if is_name(one, home) else "" for one in statements]
-    if not any(names):
-        return with_params(statements, given)
-    queries = {name: find_saved(home, name) for name in names if name}
-    if len(statements) == 1:
-        query = queries[names[0]]
-        return [statement_of(query, query.values(given, now=datetime.now(UTC)))]
+    saved = [find_saved(home, one.sql) if is_name(one, home) else None for one in statements]
     found, used = [], set[str]()
-    for name, statement in zip(names, statements, strict=True):
-        values = named_in(queries[name].text if name else statement.sql, given)
+    for query, statement in zip(saved, statements, strict=True):
+        # The session, or the saved query, refuses what a single statement does not name.
+        values = given if len(statements) == 1 else named_in(query.text if query else statement.sql, given)
         used |= values.keys()
-        if name:
-            found.append(statement_of(queries[name], queries[name].values(values, now=datetime.now(UTC))))
+        if query:
+            found.append(statement_of(query, query.values(values, now=datetime.now(UTC))))
         else:
             found.append(replace(statement, params=values))
-    refuse_unused(given, used)
+    refuse_unused(given, used, "see: tailpipe saved show NAME" if any(saved) else "write it as $name in one of them")
     return found
 
 
-def refuse_unused(given: Mapping[str, Any], used: set[str]) -> None:
+def refuse_unused(given: Mapping[str, Any], used: set[str], hint: str = "see: tailpipe saved show NAME") -> None:
     """Refuse a value that no query names."""
     for name in given:
         if name not in used:
-            raise UsageError(f'no statement has a parameter "{name}"', hint="see: tailpipe saved show NAME")
+            raise UsageError(f'no statement has a parameter "{name}"', hint=hint)
 
 
 def statement_of(query: SavedQuery, values: Mapping[str, Any]) -> Statement:

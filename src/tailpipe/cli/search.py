@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
-from tailpipe.cli.narrowing import narrowing, opened
-from tailpipe.cli.options import common, completes, examples, home_of, output
-from tailpipe.errors import EXIT_FAILED
+from tailpipe.cli.bar import redraw
+from tailpipe.cli.narrowing import guarded_session, narrowing
+from tailpipe.cli.options import common, completes, examples, fail_if, home_of, limited, output
 from tailpipe.model.visible import shorten
 from tailpipe.model.window import EVER, window_between
 from tailpipe.operations.facts import table_names
@@ -28,17 +25,9 @@ if TYPE_CHECKING:
     from tailpipe.query.request import Query
     from tailpipe.query.search import Found
 
-__all__ = ["command"]
-
 _SINCE = "T-30d"
-_TABLES = {
-    "table": "table",
-    "rows": "rows",
-    "first_event": "first event",
-    "last_event": "last event",
-    "columns": "columns",
-}
-_ROWS = {"tp_timestamp": "tp_timestamp", "table": "table", "column": "column", "text": "text"}
+_TABLES = render.columns("table", "rows", "first_event:first event", "last_event:last event", "columns")
+_ROWS = render.columns("tp_timestamp", "table", "column", "text")
 _COLUMNS_SHOWN = 4
 _WIDEST = 160
 
@@ -62,26 +51,12 @@ _WIDEST = 160
     help="Search only this table, with wildcards. Repeatable.",
 )
 @click.option("--common", "in_common", is_flag=True, help="Search only the tp_ columns. Faster.")
-@click.option(
-    "--limit",
-    metavar="NUMBER",
-    type=click.IntRange(min=0),
-    default=10,
-    show_default=True,
-    help="Maximum number of rows to show, newest first.",
-)
+@limited("rows to show, newest first", default=10, least=0)
 @output
 @narrowing
 @common
-@click.pass_context
 def command(
-    context: click.Context,
-    text: str,
-    tables: tuple[str, ...],
-    in_common: bool,
-    limit: int,
-    output: str,
-    query: Query,
+    context: click.Context, text: str, tables: tuple[str, ...], in_common: bool, limit: int, output: str, query: Query
 ) -> None:
     """Search all tables for a text, an IP address, a network or a user.
 
@@ -98,10 +73,7 @@ def command(
         window = window_between(_SINCE, None, now=datetime.now(UTC))
         query = replace(query, narrowing=replace(query.narrowing, window=window))
     found: list[Found] = []
-    with guarded(), ExitStack() as stack:
-        session = opened(home, query)
-        stack.enter_context(closed_in_time(session.close))
-        session.limit.when_stuck = partial(end_late, session.limit)
+    with guarded_session(home, query) as session:
         views = searched_views(session, tables)
         results = search(session, views, needle, newest=limit, in_common=in_common)
         try:
@@ -115,15 +87,13 @@ def command(
             raise
         _show_progress()
     _print(needle.text, found, limit, output, query.narrowing.window)
-    if any(one.failure for one in found):
-        context.exit(EXIT_FAILED)
+    fail_if(any(one.failure for one in found))
 
 
 def _show_progress(table: str = "", number: int = 0, count: int = 0) -> None:
     """Show in a terminal which table is being searched; without one, nothing is shown any more."""
     if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[Ksearching {table} ({number} of {count})" if count else "\r\x1b[K")
-        sys.stderr.flush()
+        redraw(f"searching {table} ({number} of {count})" if count else "")
 
 
 def _print(text: str, found: Sequence[Found], limit: int, output: str, window: Window) -> None:

@@ -8,8 +8,6 @@ from tailpipe.cli import render
 from tailpipe.cli.options import common, examples, home_of
 from tailpipe.errors import TailpipeError
 
-__all__ = ["command"]
-
 _EXTRA = ("starlette", "uvicorn", "h11", "anyio")
 
 
@@ -39,7 +37,6 @@ _EXTRA = ("starlette", "uvicorn", "h11", "anyio")
 @click.option("--tls-cert", metavar="FILE", help="TLS certificate, as PEM.")
 @click.option("--tls-key", metavar="FILE", help="Private key of the certificate, as PEM.")
 @common
-@click.pass_context
 def command(
     context: click.Context,
     port: int | None,

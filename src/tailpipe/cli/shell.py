@@ -60,15 +60,10 @@ def is_whole(text: str) -> bool:
 
 
 class Shell:
-    """What a person sees and sets: how answers look, where they go, and which part of the data is asked."""
+    """The settings of a person: how answers look, where they go, and which part of the data they show."""
 
     def __init__(
-        self,
-        home: Home,
-        query: Query,
-        shape: Shape,
-        timing: bool | None,
-        params: Mapping[str, Any] | None = None,
+        self, home: Home, query: Query, shape: Shape, timing: bool | None, params: Mapping[str, Any] | None = None
     ) -> None:
         self.home = home
         self.narrowing = query.narrowing
@@ -162,7 +157,7 @@ class Shell:
         self.limit_to(self.timeout_seconds)
 
     def suggest(self, text: str, cursor: int) -> list[Suggestion]:
-        """What may stand at the cursor."""
+        """Completions at the cursor."""
         if text.lstrip().startswith("."):
             return self._suggest_command(text[:cursor].lstrip())
         found = suggestions(text, cursor, self._words())

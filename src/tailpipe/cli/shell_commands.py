@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -33,7 +34,7 @@ class LeaveShell(Exception):  # noqa: N818 - a command, no error
 
 @frozen
 class ShellCommand:
-    """A command: what may stand behind its name, what it does in words, and the doing; the word behind may be empty."""
+    """A command: its argument, its help, the function that runs it with a word or "", and the words to complete."""
 
     argument: str
     help: str
@@ -43,7 +44,7 @@ class ShellCommand:
 
 def _help(_: Shell, __: str) -> None:
     rows = [{"command": f"{name} {one.argument}".rstrip(), "action": one.help} for name, one in COMMANDS.items()]
-    render.records(rows, "pretty", {"command": "command", "action": "action"}, is_wrapped=True)
+    render.records(rows, "pretty", render.columns("command", "action"), is_wrapped=True)
     render.say("end SQL statements with ; and use Tab to complete names, Ctrl-C to cancel, Ctrl-D to leave")
 
 
@@ -61,7 +62,7 @@ def _tables(shell: Shell, which: str) -> None:
     shown = [one for one in every if which == _ALL or one.name in known]
     shown += shell.session.catalog_tables() if which == _ALL else ()
     rows = [{"table": _address(shell, one), "columns": len(one.columns), "rows": one.rows} for one in shown]
-    render.records(rows, "pretty", {"table": "table", "columns": "columns", "rows": "rows"})
+    render.records(rows, "pretty", render.columns("table", "columns", "rows"))
     if which != _ALL and (count := len(every) - len(shown)):
         render.say(f"{render.counted(count, 'empty table')} of plugins not shown; to list them: .tables {_ALL}")
 
@@ -80,9 +81,7 @@ def _inspect(shell: Shell, name: str) -> None:
 
 
 def _schemas(shell: Shell, _: str) -> None:
-    counts: dict[str, int] = {}
-    for one in shell.session.tables():
-        counts[one.schema] = counts.get(one.schema, 0) + 1
+    counts = Counter(one.schema for one in shell.session.tables())
     render.records([{"schema": name, "tables": count} for name, count in counts.items()], "pretty")
 
 
@@ -140,17 +139,23 @@ def _exit(_: Shell, __: str) -> None:
     raise LeaveShell
 
 
+def _moment(*, is_end: bool = False) -> Callable[[str], datetime]:
+    return lambda word: parse_moment(word, now=datetime.now(UTC), is_end=is_end)
+
+
 def _narrow(name: str, read: Callable[[str], Any], nothing: Any) -> Callable[[Shell, str], None]:
     """A command that shows a part of the data: by its word, all of it again with `off`."""
 
     def run(shell: Shell, word: str) -> None:
         if word:
-            value = nothing if word == OFF else read(word)
-            shell.narrow(**_change(shell.narrowing.window, name, value))
+            value, now = nothing if word == OFF else read(word), shell.narrowing.window
+            # Both times are ends of one window.
+            windows = {"start": (value, now.end), "end": (now.start, value)}
+            shell.narrow(**({"window": Window.between(*windows[name])} if name in windows else {name: value}))
         window = shell.narrowing.window
         settings = {
-            "from": _moment(window.start) if window.has_start else "",
-            "to": _moment(window.end) if window.has_end else "",
+            "from": f"{window.start:%Y-%m-%d %H:%M:%S}" if window.has_start else "",
+            "to": f"{window.end:%Y-%m-%d %H:%M:%S}" if window.has_end else "",
             "partitions": ", ".join(shell.narrowing.partitions),
             "indexes": ", ".join(shell.narrowing.indexes),
             "schema": shell.narrowing.schema,
@@ -159,25 +164,6 @@ def _narrow(name: str, read: Callable[[str], Any], nothing: Any) -> Callable[[Sh
         render.say(f"statements see: {shown or 'everything'}")
 
     return run
-
-
-def _change(window: Window, name: str, value: Any) -> dict[str, Any]:
-    """What changes of a narrowing; its times are the ends of one window."""
-    if name == "start":
-        return {"window": Window.between(value, window.end)}
-    return {"window": Window.between(window.start, value)} if name == "end" else {name: value}
-
-
-def _moment(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S}"
-
-
-def _start(word: str) -> datetime:
-    return parse_moment(word, now=datetime.now(UTC))
-
-
-def _end(word: str) -> datetime:
-    return parse_moment(word, now=datetime.now(UTC), is_end=True)
 
 
 def _several(word: str) -> tuple[str, ...]:
@@ -216,9 +202,11 @@ COMMANDS: dict[str, ShellCommand] = {
         "[NAME=VALUE|NAME|off]", "Set the value of $NAME, remove it, or remove all.", _param, lambda s: (OFF, *s.params)
     ),
     ".read": ShellCommand("FILE", "Run the statements of a file.", _read),
-    ".from": ShellCommand("[TIME|off]", "Show only rows from this time on.", _narrow("start", _start, None)),
+    ".from": ShellCommand("[TIME|off]", "Show only rows from this time on.", _narrow("start", _moment(), None)),
     ".to": ShellCommand(
-        "[TIME|off]", "Show only rows before this time; a bare date includes that day.", _narrow("end", _end, None)
+        "[TIME|off]",
+        "Show only rows before this time; a bare date includes that day.",
+        _narrow("end", _moment(is_end=True), None),
     ),
     ".partition": ShellCommand(
         "[NAME,…|off]", "Show only these partitions.", _narrow("partitions", _several, ()), _partition_names

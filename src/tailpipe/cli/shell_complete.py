@@ -32,7 +32,7 @@ _WANTS_TABLE = re.compile(
 
 @frozen
 class Suggestion:
-    """A name that may stand at the cursor instead of the `length` characters before it, and what it is."""
+    """A name that may replace the `length` characters before the cursor, and its kind."""
 
     text: str
     length: int
@@ -52,7 +52,7 @@ class Vocabulary:
 
 
 def suggestions(text: str, cursor: int, words: Vocabulary) -> list[Suggestion]:
-    """What may stand at the cursor of a text of one or several statements."""
+    """Completions at the cursor of a text of one or several statements."""
     statement, before = _statement(text, cursor)
     if _OPEN.search(_CLOSED.sub("", before)):
         return []
@@ -100,7 +100,7 @@ def _tables_and_schemas(words: Vocabulary) -> Iterator[tuple[str, str]]:
 
 
 def _below(parents: Sequence[str], statement: str, words: Vocabulary) -> Iterator[tuple[str, str]]:
-    """What stands behind a dot: tables of a schema, columns of a table or its alias, fields of a struct."""
+    """Names after a dot: tables of a schema, columns of a table or its alias, fields of a struct."""
     first, rest = parents[0], parents[1:]
     if not rest:
         yield from ((table.name, "table") for table in words.tables if table.schema.lower() == first)

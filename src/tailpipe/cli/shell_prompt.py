@@ -32,7 +32,7 @@ class _Completer(Completer):
 
 
 def open_prompt(history: Path | None, suggest: Suggest) -> Callable[[str], str]:
-    """A function that asks for one input and gives it; Ctrl-C raises `KeyboardInterrupt`, Ctrl-D `EOFError`."""
+    """A function that reads one input; Ctrl-C raises `KeyboardInterrupt`, Ctrl-D `EOFError`."""
     session: PromptSession[str] = PromptSession(
         history=InMemoryHistory() if history is None else FileHistory(str(history)),
         completer=_Completer(suggest),

@@ -47,11 +47,7 @@ def shared(write: Write) -> Sink:
 def _to_stdout() -> Iterator[Write]:
     """Straight to stdout."""
     sys.stdout.flush()
-
-    def write(data: bytes) -> None:
-        sys.stdout.buffer.write(data)
-
-    yield write
+    yield writer_to(sys.stdout.buffer)
     sys.stdout.buffer.flush()
 
 
@@ -143,7 +139,7 @@ class _Pager:
 
 @contextmanager
 def to_file(path: Path, *, has_more: bool = False) -> Iterator[Write]:
-    """To a file that takes its name only when all is written; with `has_more`, behind what is there.
+    """Write to a temporary file that replaces `path` at the end; `has_more` keeps the existing content in front.
 
     A failure leaves the file as it was. What is no plain file, such as a pipe, is written straight.
     """

@@ -8,47 +8,27 @@ from typing import Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.describe import source_record, sources_record
+from tailpipe.cli.describe import sources_record, type_record
 from tailpipe.cli.listing import OPTIONS, noun_group
 from tailpipe.cli.logs import log_from
-from tailpipe.cli.options import common, completes, examples, home_of, output
+from tailpipe.cli.options import between, common, completes, examples, home_of, limited, output, pretty_or_json
 from tailpipe.cli.report_records import years_record
-from tailpipe.cli.trial import limit_option, show_trial
+from tailpipe.cli.trial import show_trial
 from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.home.home import Home
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.operations.trial import try_source
 
-__all__ = ["command"]
-
 
 def _records(home: Home) -> list[dict[str, Any]]:
     registry = home.registry
-    return [source_record(source, registry.owner("source", name)) for name, source in sorted(registry.sources.items())]
+    return [type_record(source, registry.owner("source", name)) for name, source in sorted(registry.sources.items())]
 
 
-TYPES = {"name": "source", "plugin": "plugin", "description": "description"}
-OF_PARTITIONS = {
-    "partition": "partition",
-    "name": "source",
-    "type": "type",
-    "format": "format",
-    "options": "options",
-}
+TYPES = render.columns("name:source", "plugin", "description")
+OF_PARTITIONS = render.columns("partition", "name:source", "type", "format", "options")
 
-command = noun_group(
-    "source",
-    _records,
-    TYPES,
-    example="file",
-    parts={"options": OPTIONS},
-    label="source type",
-)
-command.help = "List, show and test sources."
-
-
-def _partitions(home: Home) -> list[str]:
-    return list(home.config.partitions)
+command = noun_group("source", _records, TYPES, example="file", parts={"options": OPTIONS}, label="source type")
 
 
 def _tables(home: Home) -> list[str]:
@@ -59,7 +39,6 @@ def _tables(home: Home) -> list[str]:
 @click.argument("name", metavar="[TABLE]", required=False, shell_complete=completes(_tables))
 @output
 @common
-@click.pass_context
 def list_(context: click.Context, name: str | None, output: str) -> None:
     """List all source types, or the sources of TABLE."""
     home = home_of(context)
@@ -73,7 +52,7 @@ def list_(context: click.Context, name: str | None, output: str) -> None:
         for record in sources_record(partition, home.tables[partition.table])
     ]
     if not records and name not in home.tables:
-        hint = did_you_mean(name, [*_partitions(home), *_tables(home)], "see: tailpipe partition list")
+        hint = did_you_mean(name, [*home.config.partitions, *_tables(home)], "see: tailpipe partition list")
         noun = "partition" if "." in name else "table"
         raise UsageError(f"{noun} not found: {name}", hint=hint)
     render.records(records, output, OF_PARTITIONS)
@@ -96,16 +75,14 @@ def _complete_source(context: click.Context, parameter: click.Parameter, incompl
         "tailpipe source test app_log.local file --from 2024-03-05 --to 2024-03-05",
     ),
 )
-@click.argument("partition", metavar="TABLE.PARTITION", shell_complete=completes(_partitions))
-@click.argument("source", metavar="[SOURCE]", required=False, shell_complete=_complete_source)
-@click.option("--from", "start", metavar="TIME", help="Start time. Defaults to seven days ago.")
-@click.option("--to", "end", metavar="TIME", help="End time. A bare date includes that day.")
-@limit_option
-@click.option(
-    "--output", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True, help="Output format."
+@click.argument(
+    "partition", metavar="TABLE.PARTITION", shell_complete=completes(lambda home: list(home.config.partitions))
 )
+@click.argument("source", metavar="[SOURCE]", required=False, shell_complete=_complete_source)
+@between("Start time. Defaults to seven days ago.")
+@limited("rows", least=0)
+@pretty_or_json
 @common
-@click.pass_context
 def test(context: click.Context, /, partition: str, source: str | None, output: str, **flags: Any) -> None:
     """List SOURCE, open its newest artifact and print the first rows.
 
@@ -133,7 +110,6 @@ def test(context: click.Context, /, partition: str, source: str | None, output: 
 
 def _record(tried: Any) -> dict[str, Any]:
     trial = tried.trial
-    accounts = trial.accounts
     return {
         "source": tried.source,
         "artifacts": tried.listed,
@@ -142,10 +118,7 @@ def _record(tried: Any) -> dict[str, Any]:
         "day": tried.artifact.day,
         "error": trial.error,
         "read_to_end": trial.is_whole,
-        "read": accounts.read,
-        "kept": accounts.kept,
-        "filtered": accounts.filtered,
-        "rejected": accounts.rejected,
+        **{name: getattr(trial.accounts, name) for name in ("read", "kept", "filtered", "rejected")},
         "rows": [] if trial.rows is None else trial.rows.to_pylist(),
         "rejected_rows": [{"position": one.position, "reason": one.reason, "text": one.text} for one in trial.rejected],
         "type_errors": trial.nulls,

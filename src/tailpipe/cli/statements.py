@@ -20,7 +20,7 @@ _STDIN_NAME = "stdin"
 
 @frozen
 class Statement:
-    """A statement, and where it stands: in a file or none, in which text, and behind how many of its characters."""
+    """A statement and its place: the file, if any, the whole text, and the offset in it."""
 
     sql: str
     file: str
@@ -33,7 +33,7 @@ class Statement:
 
 
 def place_of(statement: Statement, failure: TailpipeError) -> TailpipeError:
-    """The failure of a statement, told with its place in the whole text."""
+    """The failure of a statement, with its place in the whole text."""
     if not isinstance(failure, QueryError) or failure.place is None:
         return failure
     before = statement.text[: statement.begin]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from datetime import UTC, datetime, timedelta
@@ -16,7 +15,7 @@ from tailpipe.cli import render
 from tailpipe.cli.again import located
 from tailpipe.cli.alerts import alert_lines, alert_records
 from tailpipe.cli.grid import grid
-from tailpipe.cli.options import common, examples, home_of
+from tailpipe.cli.options import common, examples, home_of, pretty_or_json
 from tailpipe.collect.scope import not_requested, open_days
 from tailpipe.home.home import Home
 from tailpipe.model.coverage import DaySet
@@ -24,8 +23,6 @@ from tailpipe.model.detection import HITS
 from tailpipe.model.visible import shorten, visible, width
 from tailpipe.operations.detect import waiting_alerts
 from tailpipe.operations.facts import overview
-
-__all__ = ["command"]
 
 HEADINGS = ["partition", "last run", "first event", "last event", "days", "gaps", "rows", "size", "rejected"]
 WIDTH = 80
@@ -39,11 +36,8 @@ SUMS = ("rows", "bytes", "files", "rejected_rows")
 
 
 @click.command("status", epilog=examples("tailpipe status", "tailpipe status --output json"))
-@click.option(
-    "--output", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True, help="Output format."
-)
+@pretty_or_json
 @common
-@click.pass_context
 def command(context: click.Context, output: str) -> None:
     """Show the state of every partition: last run, first and last event, days, gaps, rows, size and rejected rows.
 
@@ -65,7 +59,7 @@ def command(context: click.Context, output: str) -> None:
         "alerts": alerts,
     }
     if output == "json":
-        render.data(json.dumps(whole, indent=2, ensure_ascii=False))
+        render.record(whole, output)
         return
     render.data(f"workspace {settings.workspace.name}: {visible(str(settings.location))}")
     if not records:
@@ -97,8 +91,8 @@ def _records(home: Home, now: datetime) -> list[dict[str, Any]]:
                 "partition": name,
                 "is_in_config": partition is not None or name == HITS,
                 "last_run": {
-                    "started_at": run.begun_at.isoformat(timespec="seconds"),
-                    "ended_at": run.ended_at.isoformat(timespec="seconds") if run.ended_at else None,
+                    "started_at": render.moment(run.begun_at),
+                    "ended_at": render.moment(run.ended_at),
                     "outcome": run.outcome,
                     "error": run.error,
                 }
@@ -136,15 +130,11 @@ def _store(home: Home, one: Overview) -> dict[str, Any] | None:
         "files_in_store": state.files_there,
         "bytes_in_store": state.size_there,
         "unpushed_commits": state.unpushed,
-        "unpushed_since": state.since.isoformat(timespec="seconds") if state.since else None,
-        "last_push": state.pushed_at.isoformat(timespec="seconds") if state.pushed_at else None,
+        "unpushed_since": render.moment(state.since),
+        "last_push": render.moment(state.pushed_at),
         "version": state.version,
         "hosts": [
-            {
-                "host": host.name,
-                "commits": host.commits,
-                "last_commit": host.committed_at.isoformat(timespec="seconds"),
-            }
+            {"host": host.name, "commits": host.commits, "last_commit": render.moment(host.committed_at)}
             for host in state.hosts
         ],
     }
@@ -263,8 +253,7 @@ def _failures(records: list[dict[str, Any]]) -> list[str]:
 
 def _remarks(records: list[dict[str, Any]]) -> list[str]:
     lines = []
-    running = [record["partition"] for record in records if (record["last_run"] or {}).get("outcome") == "running"]
-    if running:
+    if running := [one["partition"] for one in records if (one["last_run"] or {}).get("outcome") == "running"]:
         lines.append(f"running: {', '.join(running)}")
     lines += _failures(records)
     if any(not record["is_in_config"] for record in records):

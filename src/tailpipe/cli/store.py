@@ -10,26 +10,17 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.describe import store_record
 from tailpipe.cli.listing import noun_group
-from tailpipe.cli.options import common, completes, examples, home_of, output
-from tailpipe.errors import EXIT_FAILED, ConfigError, TailpipeError, UsageError
+from tailpipe.cli.options import common, completes, examples, fail_if, home_of, output
+from tailpipe.errors import ConfigError, TailpipeError, UsageError
 from tailpipe.home.home import Home
 from tailpipe.model.option import unresolved_in
 from tailpipe.model.store import Store
 from tailpipe.operations import push
 from tailpipe.operations.facts import table_names
 
-__all__ = ["command"]
-
-STEPS = {"store": "store", "step": "step", "result": "result", "message": "message", "needs": "needs"}
-CLEANED = {"store": "store", "objects": "deleted", "bytes": "size", "kept_objects": "kept", "older_than": "older than"}
-PUBLISHED = {
-    "store": "store",
-    "table": "table",
-    "partitions": "partitions",
-    "files": "files",
-    "rows": "rows",
-    "location": "location",
-}
+STEPS = render.columns("store", "step", "result", "message", "needs")
+CLEANED = render.columns("store", "objects:deleted", "bytes:size", "kept_objects:kept", "older_than:older than")
+PUBLISHED = render.columns("store", "table", "partitions", "files", "rows", "location")
 
 
 def _records(home: Home) -> list[dict[str, Any]]:
@@ -43,18 +34,16 @@ def _records(home: Home) -> list[dict[str, Any]]:
 command = noun_group(
     "store",
     _records,
-    {"name": "store", "location": "location", "connection": "connection", "partitions": "partitions"},
+    render.columns("name:store", "location", "connection", "partitions"),
     example="lake",
     also_named="store.",
 )
-command.help = "List, show, check, publish and clean stores."
 
 
 @command.command("check", epilog=examples("tailpipe store check lake", "tailpipe store check --output json"))
 @click.argument("name", required=False, shell_complete=completes(lambda w: list(w.config.stores)))
 @output
 @common
-@click.pass_context
 def check(context: click.Context, name: str | None, output: str) -> None:
     """Prove that the store NAME, or every store, can be used.
 
@@ -63,17 +52,14 @@ def check(context: click.Context, name: str | None, output: str) -> None:
     """
     wanted = _wanted(home_of(context), name)
     rows = [row for store in wanted for row in _checked(store)]
-    if rows or output != "pretty":
-        render.records(rows, output, STEPS)
-    hints = dict.fromkeys(f"{row['store']}: {row['hint']}" for row in rows if row["hint"])
-    for hint in hints:
+    render.records(rows, output, STEPS, nothing="")
+    for hint in dict.fromkeys(f"{row['store']}: {row['hint']}" for row in rows if row["hint"]):
         render.say(hint)
-    failed = dict.fromkeys(row["store"] for row in rows if row["result"] != "ok")
+    failed = {row["store"] for row in rows if row["result"] != "ok"}
     if output == "pretty":
         for store in wanted:
             render.say(f"{store.name} {'cannot be used' if store.name in failed else 'can be used'}: {store.location}")
-    if failed:
-        context.exit(EXIT_FAILED)
+    fail_if(failed)
 
 
 @command.command("publish", epilog=examples("tailpipe store publish", "tailpipe store publish lake app_log"))
@@ -81,7 +67,6 @@ def check(context: click.Context, name: str | None, output: str) -> None:
 @click.argument("tables", nargs=-1, metavar="[TABLE]...", shell_complete=completes(table_names))
 @output
 @common
-@click.pass_context
 def publish(context: click.Context, name: str | None, tables: tuple[str, ...], output: str) -> None:
     """Publish tables for other engines from scratch.
 
@@ -101,10 +86,7 @@ def publish(context: click.Context, name: str | None, tables: tuple[str, ...], o
     ]
     if unknown := sorted(set(tables) - {row["table"] for row in rows}):
         raise UsageError(f"table not found in the store: {', '.join(unknown)}", hint="see: tailpipe status")
-    if rows or output != "pretty":
-        render.records(rows, output, PUBLISHED)
-    else:
-        render.say("nothing to publish: no published store has data")
+    render.records(rows, output, PUBLISHED, nothing="nothing to publish: no published store has data")
     for row in rows:
         if row["earlier_location"]:
             render.say(
@@ -120,7 +102,6 @@ def publish(context: click.Context, name: str | None, tables: tuple[str, ...], o
 @click.option("--dry-run", is_flag=True, help="Print what would be deleted without deleting it.")
 @output
 @common
-@click.pass_context
 def clean(context: click.Context, name: str | None, dry_run: bool, output: str) -> None:
     """Delete objects that nothing needs any more.
 
@@ -129,14 +110,11 @@ def clean(context: click.Context, name: str | None, dry_run: bool, output: str) 
     """
     home = home_of(context)
     rows = [
-        {"store": store.name, **asdict(done), "older_than": done.older_than.isoformat(timespec="seconds")}
+        {"store": store.name, **asdict(done), "older_than": render.moment(done.older_than)}
         for store in _wanted(home, name)
         if (done := push.clean_store(home, store, dry_run=dry_run)) is not None
     ]
-    if rows or output != "pretty":
-        render.records(rows, output, CLEANED)
-    else:
-        render.say("nothing to clean: nothing was pushed yet")
+    render.records(rows, output, CLEANED, nothing="nothing to clean: nothing was pushed yet")
     if rows and dry_run:
         render.say("dry run: nothing deleted")
 

@@ -11,14 +11,11 @@ from tailpipe.cli import render
 from tailpipe.cli.describe import table_record
 from tailpipe.cli.init import inferred, report
 from tailpipe.cli.listing import COLUMNS, noun_group
-from tailpipe.cli.options import common, completes, examples, home_of, output, with_built_ins
-from tailpipe.cli.trial import NOWHERE, advise, fits_nothing, limit_option, show_trial
-from tailpipe.errors import EXIT_FAILED
+from tailpipe.cli.options import common, completes, examples, fail_if, home_of, limited, output, with_built_ins
+from tailpipe.cli.trial import NOWHERE, advise, fits_nothing, show_trial
 from tailpipe.home.home import Home
 from tailpipe.model.format import Format
 from tailpipe.operations.trial import try_file
-
-__all__ = ["command"]
 
 
 def _records(home: Home) -> list[dict[str, Any]]:
@@ -40,17 +37,12 @@ def _text(home: Home, name: str) -> str:
 command = noun_group(
     "table",
     _records,
-    {"name": "table", "plugin": "plugin", "partitions": "partitions", "description": "description"},
+    render.columns("name:table", "plugin", "partitions", "description"),
     example="app_log",
     parts={"columns": COLUMNS},
     has_built_ins=True,
     text=_text,
 )
-command.help = "List, show, test and infer tables."
-
-
-def _names(home: Home) -> list[str]:
-    return [*home.registry.tables, *home.config.tables]
 
 
 def _format(home: Home, name: str | None) -> Format | None:
@@ -58,15 +50,16 @@ def _format(home: Home, name: str | None) -> Format | None:
 
 
 @command.command("test", epilog=examples("tailpipe table test access_log access.log"))
-@click.argument("name", metavar="TABLE", shell_complete=completes(_names))
+@click.argument(
+    "name", metavar="TABLE", shell_complete=completes(lambda home: [*home.registry.tables, *home.config.tables])
+)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--format", "format_name", metavar="NAME", help="Format of the file. Defaults to the format of the table."
 )
-@limit_option
+@limited("rows", least=0)
 @output
 @common
-@click.pass_context
 def test(context: click.Context, name: str, file: Path, format_name: str | None, limit: int, output: str) -> None:
     """Parse FILE into TABLE and print the first rows.
 
@@ -78,8 +71,7 @@ def test(context: click.Context, name: str, file: Path, format_name: str | None,
     trial = try_file(home, file, table, format_, limit)
     show_trial(trial, output, is_format=False)
     advise(trial, lambda: _fields(try_file(home, file, NOWHERE, format_ or table.format, limit)))
-    if fits_nothing(trial):
-        context.exit(EXIT_FAILED)
+    fail_if(fits_nothing(trial))
 
 
 def _fields(trial: Any) -> list[str]:
@@ -91,7 +83,6 @@ def _fields(trial: Any) -> list[str]:
 @click.argument("file", metavar="FILE")
 @click.option("--name", metavar="NAME", help="Name of the table. Defaults to a name made from that of the file.")
 @common
-@click.pass_context
 def infer(context: click.Context, file: str, name: str | None) -> None:
     """Print the table that fits FILE, as config.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, home_of, output
+from tailpipe.cli.options import common, examples, home_of, output, selectors
 from tailpipe.errors import UsageError
 from tailpipe.model.nearest import did_you_mean
 
@@ -17,22 +17,17 @@ if TYPE_CHECKING:
     from tailpipe.model.store import Store
     from tailpipe.stores.tags import Tag
 
-__all__ = ["command"]
-
-COLUMNS = {"name": "tag", "store": "store", "created_at": "created", "host": "host", "partitions": "partitions"}
-VERSIONS = {"partition": "partition", "version": "version"}
+COLUMNS = render.columns("name:tag", "store", "created_at:created", "host", "partitions")
+VERSIONS = render.columns("partition", "version")
 
 
-@click.group("tag", help="Create, list, show and drop tags.")
-def command() -> None:
-    """Tags."""
+command = click.Group("tag", help="Create, list, show and drop tags.")
 
 
 @command.command("create", epilog=examples("tailpipe tag create q1-incident", "tailpipe tag create audit 'aws_*'"))
 @click.argument("name")
-@click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.held())))
+@selectors
 @common
-@click.pass_context
 def create(context: click.Context, name: str, selectors: tuple[str, ...]) -> None:
     """Give the current versions of partitions the name NAME.
 
@@ -42,9 +37,8 @@ def create(context: click.Context, name: str, selectors: tuple[str, ...]) -> Non
 
     home = home_of(context)
     host, chosen = home.stores.host or "", home.select(selectors)
-    now, store_of = datetime.now(UTC), home.stores.of
     with home.catalog() as catalog:
-        made = make_tags(catalog.database, name, chosen, store_of, host, now)
+        made = make_tags(catalog.database, name, chosen, home.stores.of, host, datetime.now(UTC))
     for store, tag in made.items():
         render.say(f"tagged {render.counted(len(tag.versions), 'partition')} in {store}: {name}")
 
@@ -52,21 +46,16 @@ def create(context: click.Context, name: str, selectors: tuple[str, ...]) -> Non
 @command.command("list", epilog=examples("tailpipe tag list --output json"))
 @output
 @common
-@click.pass_context
 def list_(context: click.Context, output: str) -> None:
     """List all tags."""
     rows = [{**_record(*pair), "partitions": len(pair[1].versions)} for pair in _tags(home_of(context))]
-    if rows or output != "pretty":
-        render.records(rows, output, COLUMNS)
-    else:
-        render.say("no tags found")
+    render.records(rows, output, COLUMNS, nothing="no tags found")
 
 
 @command.command("show", epilog=examples("tailpipe tag show q1-incident"))
 @click.argument("name")
 @output
 @common
-@click.pass_context
 def show(context: click.Context, name: str, output: str) -> None:
     """Show the versions that the tag NAME names."""
     for store, tag in _named(home_of(context), name):
@@ -77,7 +66,6 @@ def show(context: click.Context, name: str, output: str) -> None:
 @command.command("drop", epilog=examples("tailpipe tag drop q1-incident"))
 @click.argument("name")
 @common
-@click.pass_context
 def drop(context: click.Context, name: str) -> None:
     """Drop the tag NAME.
 
@@ -107,5 +95,5 @@ def _named(home: Home, name: str) -> list[tuple[Store, Tag]]:
 
 
 def _record(store: Store, tag: Tag) -> dict[str, Any]:
-    created = tag.created_at.isoformat(timespec="seconds")
+    created = render.moment(tag.created_at)
     return {"name": tag.name, "store": store.name, "created_at": created, "host": tag.host}

@@ -39,7 +39,7 @@ _TOKEN = re.compile("%[a-zA-Z]|.")
 
 
 def layouts_of(text: str) -> list[str]:
-    """The layouts that read this text as a time: more than one, if day and month cannot be told apart."""
+    """The layouts that read this text as a time: more than one if day and month are ambiguous."""
     return [layout for parts in _FORMS for layout in _readings(text, parts)]
 
 

@@ -1,4 +1,4 @@
-"""`format test` and `table test`: the tools for whoever writes a format or a table."""
+"""`format test` and `table test`: tools for authors of formats and tables."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-import click
-
 from tailpipe.cli import render
 from tailpipe.cli.advice import about_field, about_layout, about_time, about_width, empty_columns, type_errors
 from tailpipe.errors import TailpipeError
 from tailpipe.model.assumed_years import assumed_years_text
 from tailpipe.model.table import Table
 
-__all__ = ["NOWHERE", "advise", "fits_nothing", "limit_option", "show_trial"]
+__all__ = ["NOWHERE", "advise", "fits_nothing", "show_trial"]
 
 _OF_A_KIND = 3
 
@@ -32,7 +30,7 @@ def show_trial(trial: Any, output: str, *, is_format: bool) -> None:
     rows = [] if trial.rows is None else trial.rows.to_pylist()
     if is_format:
         rows = [{name: value for name, value in row.items() if not name.startswith("tp_")} for row in rows]
-    shown = [{name: _plain(value) for name, value in row.items()} for row in rows]
+    shown = [{name: one.hex() if isinstance(one, bytes) else one for name, one in row.items()} for row in rows]
     if output == "pretty" and not is_format:
         shown = _for_people(shown)
     if rows or output in ("json", "jsonl"):
@@ -62,7 +60,7 @@ def fits_nothing(trial: Any) -> bool:
 
 
 def advise(trial: Any, fields: Callable[[], Collection[str]]) -> None:
-    """Say what to do if no row fits; `fields` asks for the names of the fields that the file has."""
+    """Say what to do if no row fits; `fields` returns the names of the fields in the file."""
     if trial.accounts.kept or not trial.rejected:
         return
     reasons = [sample.reason for sample in trial.rejected]
@@ -79,7 +77,7 @@ def _for_people(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _some(samples: Iterable[Any]) -> list[Any]:
-    """The first few of each kind of reason: the tenth line that is no JSON tells nothing new."""
+    """The first few rows of each kind of reason: the tenth line of invalid JSON adds nothing."""
     seen: dict[str, int] = {}
     some = []
     for sample in samples:
@@ -88,17 +86,3 @@ def _some(samples: Iterable[Any]) -> list[Any]:
         if seen[kind] <= _OF_A_KIND:
             some.append(sample)
     return some
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, bytes):
-        return value.hex()
-    return value
-
-
-def limit_option(command: Any) -> Any:
-    """Let a command take `--limit`."""
-    kind = click.IntRange(min=0)
-    return click.option(
-        "--limit", metavar="NUMBER", type=kind, default=20, show_default=True, help="Maximum number of rows."
-    )(command)

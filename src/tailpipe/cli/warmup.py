@@ -11,12 +11,9 @@ from tailpipe.cli import render
 from tailpipe.cli.options import common, examples, home_of
 from tailpipe.errors import TailpipeError
 
-__all__ = ["command"]
-
 
 @click.command("warmup", epilog=examples("tailpipe warmup"))
 @common
-@click.pass_context
 def command(context: click.Context) -> None:
     """Make Spark start faster.
 
