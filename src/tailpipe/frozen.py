@@ -14,8 +14,6 @@ from inspect import Signature, signature
 from operator import attrgetter
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
-__all__ = ["frozen", "make_frozen"]
-
 T = TypeVar("T")
 
 

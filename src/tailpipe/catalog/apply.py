@@ -18,8 +18,6 @@ from tailpipe.model.staged import StagedArtifact, StagedFile
 if TYPE_CHECKING:
     from tailpipe.catalog.commit import Transaction
 
-__all__ = ["apply", "columns_id", "is_taken", "refused"]
-
 _PORTION = 500
 """Every SQLite takes at least 999 values in a statement."""
 

@@ -16,8 +16,6 @@ from tailpipe.catalog.database import Database
 from tailpipe.catalog.snapshot import LiveFile, Snapshot, live_file, newest_commit, selected, sets_of
 from tailpipe.frozen import frozen
 
-__all__ = ["Arrivals", "Position", "arrivals", "heads"]
-
 
 @frozen
 class Position:

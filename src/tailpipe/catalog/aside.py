@@ -9,8 +9,6 @@ from tailpipe.catalog.layout import INTERNAL
 from tailpipe.storage.local import CANNOT_LINK
 from tailpipe.storage.storage import LocalTree
 
-__all__ = ["free_name", "is_copy", "is_sound", "link_or_copy", "put_aside", "sound_copy"]
-
 
 def put_aside(database: Database, path: Path) -> Path:
     """Move a file of the data directory to `set-aside/`, where it keeps its path."""

@@ -28,8 +28,6 @@ from tailpipe.model.window import Window
 from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import LocalTree
 
-__all__ = ["Catalog", "Writer"]
-
 LEAST_BYTES = 64 * 1024 * 1024
 """With less room than this nothing is begun: the catalog itself must always have some."""
 

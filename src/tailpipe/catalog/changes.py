@@ -12,8 +12,6 @@ from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.errors import CatalogError
 from tailpipe.frozen import frozen
 
-__all__ = ["PartitionChange", "changes"]
-
 
 @frozen
 class PartitionChange:

@@ -11,8 +11,6 @@ from tailpipe.catalog.database import Database
 from tailpipe.catalog.recover import orphans, state_of
 from tailpipe.frozen import frozen
 
-__all__ = ["GRACE", "Cleaned", "clean", "is_due", "remove_empty", "sweep"]
-
 GRACE = timedelta(hours=1)
 """How long a retired file stays for readers that took their snapshot before; a query may run that long."""
 UNPUSHED = timedelta(days=7)

@@ -39,8 +39,6 @@ from tailpipe.model.staged import Kind, Staged, StagedFile
 if TYPE_CHECKING:
     from tailpipe.catalog.catalog import Writer
 
-__all__ = ["Committed", "Transaction", "begin"]
-
 
 class _CheckedError(Exception):
     """Rolls back what was only tried."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tailpipe.catalog.manifest_record import Manifest
 
-__all__ = ["commute"]
-
 _MIXING = frozenset({"append", "rewrite", "note"})
 """These change only the files and artifacts that they name."""
 

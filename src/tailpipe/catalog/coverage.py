@@ -14,8 +14,6 @@ from tailpipe.catalog import frontier
 from tailpipe.catalog.schema import has_table
 from tailpipe.model.coverage import Coverage, Known, Operation, parse_operation
 
-__all__ = ["Changes", "change", "has_pending", "load_coverage", "postpone", "save_coverage", "take_pending"]
-
 STATES = ("covered", "missing", "dropped", "unsettled")
 
 WHOLE = "whole"

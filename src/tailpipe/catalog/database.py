@@ -25,8 +25,6 @@ from tailpipe.model.host import Host, check_host
 from tailpipe.storage.local import LOCAL, NETWORK
 from tailpipe.storage.storage import LocalTree, Storage
 
-__all__ = ["Database", "open_database", "storage_errors", "utc_now"]
-
 BUSY_SECONDS = 60.0
 utc_now = partial(datetime.now, UTC)
 """The clock, except in tests."""

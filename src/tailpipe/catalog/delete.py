@@ -13,8 +13,6 @@ from tailpipe.frozen import frozen
 from tailpipe.model.coverage import EVERY_DAY, DaySet, Drop
 from tailpipe.model.ledger import Unit
 
-__all__ = ["Deletion", "delete", "preview"]
-
 
 @frozen
 class Deletion:

@@ -12,8 +12,6 @@ from tailpipe.catalog.fence import fence
 from tailpipe.catalog.hosts import remember_host
 from tailpipe.catalog.manifest_record import Manifest
 
-__all__ = ["enter", "enter_dropped", "forget_begun"]
-
 
 def forget_begun(connection: sqlite3.Connection, manifest: Manifest) -> None:
     """Forget that transactions of a log were begun here: the process that appended them was killed before it knew."""

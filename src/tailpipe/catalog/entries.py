@@ -13,8 +13,6 @@ from tailpipe.model.coverage import Coverage, DaySet, Known, Operation, parse_op
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Sample, StagedArtifact, StagedFile
 
-__all__ = ["EXTRA_ENTRIES", "LISTS", "from_plain", "plain"]
-
 LISTS = ("added", "removed", "artifacts", "coverage", "losses", "samples", "image")
 """The parts of a manifest that are a list of entries."""
 EXTRA_ENTRIES = "extra_entries"

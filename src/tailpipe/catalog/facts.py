@@ -6,8 +6,6 @@ import sqlite3
 
 from tailpipe.catalog.schema import has_table
 
-__all__ = ["drop_fact", "read_fact", "write_fact"]
-
 
 def read_fact(connection: sqlite3.Connection, name: str) -> str | None:
     """The text of a fact; None if there is none, also in a catalog of an earlier version that is only read."""

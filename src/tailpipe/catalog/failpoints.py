@@ -13,10 +13,6 @@ from collections.abc import Mapping
 
 from tailpipe.errors import UsageError
 
-__all__ = [
-    *("ACTIONS", "DETECT_NAMES", "LAND_NAMES", "NAMES", "ROOT_NAMES", "SHARED_NAMES", "STORE_NAMES", "Failpoints"),
-]
-
 ACTIONS = ("kill", "stop", "enospc", "eio")
 
 NAMES = (

@@ -12,8 +12,6 @@ from datetime import datetime
 from tailpipe.catalog.facts import read_fact, write_fact
 from tailpipe.catalog.manifest_record import Manifest
 
-__all__ = ["fence", "fence_mark", "is_sweep", "sweep_manifest"]
-
 _SWEEP = "sweep_before"
 _SUFFIX = ".parquet"
 

@@ -19,11 +19,6 @@ from tailpipe.errors import CatalogError, NewerError
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import DaySet
 
-__all__ = [
-    *("Finding", "ProblemKind", "damage", "hive", "lost", "partitions", "stored", "stored_partitions"),
-    *("transactions", "unknown", "unmounted", "unstored"),
-]
-
 ProblemKind = Literal[
     "missing",
     "altered",

@@ -7,8 +7,6 @@ from datetime import date
 
 from tailpipe.model.coverage import Coverage, DaySet
 
-__all__ = ["derived"]
-
 _OPEN = """
 SELECT max(substr(window_end, 1, 10)) FROM runs WHERE partition_id = ?
 AND command NOT LIKE '% --to %' AND command NOT LIKE '% --to=%'

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from tailpipe.catalog.database import Database
     from tailpipe.storage.storage import Storage
 
-__all__ = ["Head", "advance", "check", "draft", "ensure", "foreign", "read", "workspace_of"]
-
 
 @frozen
 class Head:

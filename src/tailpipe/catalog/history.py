@@ -14,8 +14,6 @@ from itertools import count
 from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.frozen import frozen
 
-__all__ = ["History", "Hole", "numbers_in", "read_history"]
-
 
 @frozen
 class Hole:

@@ -10,8 +10,6 @@ from tailpipe.errors import StorageError, WorkspaceError
 from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import LocalTree, Storage
 
-__all__ = ["has_files", "has_history", "is_begun", "make_directories", "refuse_foreign"]
-
 
 def make_directories(directories: Iterable[Path], say: Callable[[str], None], tree: LocalTree = LOCAL) -> None:
     """Make those that are missing, for their owner alone, and say which."""

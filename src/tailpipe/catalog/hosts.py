@@ -8,8 +8,6 @@ from tailpipe.catalog.facts import write_fact
 from tailpipe.catalog.schema import has_table
 from tailpipe.model.host import Host
 
-__all__ = ["own_hosts", "remember_host"]
-
 
 def own_hosts(connection: sqlite3.Connection, name: str | None = None) -> Host:
     """The current name of this workspace, with all earlier names."""

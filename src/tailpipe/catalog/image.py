@@ -13,8 +13,6 @@ from tailpipe.catalog.apply import columns_id
 from tailpipe.catalog.manifest_record import ImageRow
 from tailpipe.model.host import Host, qualified
 
-__all__ = ["columns", "restore", "shared", "tables", "take"]
-
 _FIRST = ("transactions", "files")
 """These are restored before all others, which refer to them."""
 _SET = "(SELECT columns FROM column_sets c WHERE c.id = columns_id)"

@@ -25,11 +25,6 @@ from tailpipe.model.store import FILE_COLUMNS, PARTITION_BY
 from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import LocalTree
 
-__all__ = [
-    *("CHECKPOINT", "DROPPED", "INTERNAL", "MANIFEST", "Layout", "encoded", "foreign_data", "index_segment"),
-    *("is_our_name", "segments"),
-]
-
 INTERNAL = ".tailpipe"
 MANIFEST = ".manifest"
 DROPPED = ".dropped"

@@ -22,11 +22,6 @@ from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.errors import CatalogError, CommitError, ConflictError
 from tailpipe.frozen import frozen
 
-__all__ = [
-    *("UnpushedFile", "checkpoint", "conflict", "keep_copy", "kept_entry", "known_version", "learn", "mark_put"),
-    *("pending", "to_push", "unpushed_files", "unpushed_since"),
-]
-
 
 @frozen
 class UnpushedFile:

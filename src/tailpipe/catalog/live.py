@@ -34,8 +34,6 @@ from tailpipe.catalog.snapshot import (
 )
 from tailpipe.frozen import frozen
 
-__all__ = ["LARGE", "LargeSnapshot", "Part", "newer_live", "open_live"]
-
 LARGE = 20_000
 """With more live files than this, a query loads those alone that it may need."""
 _FEW_INDEXES = 500

@@ -16,8 +16,6 @@ from tailpipe.catalog.layout import Layout
 from tailpipe.errors import LockedError
 from tailpipe.storage.storage import LocalTree
 
-__all__ = ["check_epoch", "each_in_turn", "hold", "hold_catalog", "take_over"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

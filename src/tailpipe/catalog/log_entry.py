@@ -10,8 +10,6 @@ from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.errors import CatalogError, NewerError
 from tailpipe.frozen import frozen
 
-__all__ = ["LogEntry", "make_entry", "read_entry"]
-
 FORMAT = 1
 
 

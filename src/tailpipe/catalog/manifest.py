@@ -25,8 +25,6 @@ from tailpipe.sql.arrow import numbers, strings
 from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import Storage
 
-__all__ = ["FORMAT", "from_text", "pack", "read", "to_text", "unpack", "write"]
-
 RESTORE = "restore it from a backup, or, while catalog.db is sound, run: tailpipe doctor --repair"
 FORMAT = 3
 """The first format had the numbers 1 and, with an image, 2: versions that know no other refuse this one."""

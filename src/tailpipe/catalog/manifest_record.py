@@ -13,8 +13,6 @@ from tailpipe.model.host import Host, qualified
 from tailpipe.model.ledger import Unit
 from tailpipe.model.staged import Kind, Sample, StagedArtifact, StagedFile
 
-__all__ = ["ImageRow", "Loss", "Manifest"]
-
 
 @frozen
 class Loss:

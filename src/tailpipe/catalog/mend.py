@@ -14,8 +14,6 @@ from tailpipe.catalog.manifest_record import Loss, Manifest
 from tailpipe.model.coverage import DaySet, Lose
 from tailpipe.model.ledger import Unit
 
-__all__ = ["retire_missing"]
-
 
 def retire_missing(writer: Writer, paths: Sequence[str]) -> commit.Committed:
     """Take files out of the live set that cannot be read any more, so that queries go on with the rest."""

@@ -17,8 +17,6 @@ from tailpipe.catalog.schema import has_column, has_table
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 
-__all__ = ["HostState", "LastRun", "Overview", "StoreState", "overview"]
-
 
 @frozen
 class LastRun:

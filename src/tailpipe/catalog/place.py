@@ -13,8 +13,6 @@ from tailpipe.catalog.schema import here_alone
 from tailpipe.errors import WorkspaceError
 from tailpipe.storage.storage import LocalTree
 
-__all__ = ["check_place", "remember_place"]
-
 _PLACE = "data_dir"
 _HOME = "."
 """Stands for the directory of the catalog itself: a workspace may be moved whole."""

@@ -20,8 +20,6 @@ from tailpipe.frozen import frozen
 from tailpipe.model.store import PARTITION_BY
 from tailpipe.storage.local import CANNOT_EXCHANGE, CANNOT_LINK
 
-__all__ = ["drain", "is_ours", "project", "reproject"]
-
 _OF_PARTITION = 2
 """How many directories lead to that of a partition."""
 

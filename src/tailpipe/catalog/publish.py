@@ -10,8 +10,6 @@ from tailpipe.catalog.database import Database
 from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.catalog.project import drain, project
 
-__all__ = ["drop_staging", "publish", "remove_staging", "write_dropped"]
-
 
 def publish(database: Database, manifest: Manifest) -> None:
     """Do what comes after the commit, in the order in which a recovery can take it up."""

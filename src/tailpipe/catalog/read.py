@@ -22,11 +22,6 @@ from tailpipe.model.host import Host
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Sample
 
-__all__ = [
-    *("PartitionState", "PartitionTotals", "coverage", "cursors", "first_date", "last_change", "left_out"),
-    *("partition_state", "partitions", "rejected_files", "samples", "totals"),
-]
-
 _MANY = 20_000
 """With more live files than this, sums come from the seals."""
 

@@ -31,8 +31,6 @@ from tailpipe.model.coverage import Advance, Drop, Request
 from tailpipe.model.host import qualified
 from tailpipe.model.staged import StagedArtifact
 
-__all__ = ["Displaced", "Rebased", "rebase", "split_taken", "unpushed"]
-
 _LAST = ("pushed", "images")
 """In no image, but derived with the rest."""
 

@@ -27,8 +27,6 @@ from tailpipe.frozen import frozen
 from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import LocalTree, Storage
 
-__all__ = ["Rebuilt", "rebuild"]
-
 _MOST = 5
 """So many lost manifests are named."""
 _IS_OPEN = "SELECT 1 FROM transactions WHERE name = ? AND state = 'committed'"

@@ -14,8 +14,6 @@ from tailpipe.catalog.project import reproject
 from tailpipe.catalog.publish import drop_staging, publish, remove_staging, write_dropped
 from tailpipe.catalog.seals import damaged
 
-__all__ = ["DROPPED", "is_due", "orphans", "recover", "rollback", "set_dropped_aside", "state_of"]
-
 DROPPED = "dropped:{partition_id}:{transaction}"
 """The fact that keeps the manifest of a dropped transaction until it is set aside."""
 

@@ -22,8 +22,6 @@ from tailpipe.frozen import frozen
 from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import LocalTree
 
-__all__ = ["Fetch", "Repaired", "repair"]
-
 Fetch = Callable[[str, str, Path], str]
 """Copies the object of a partition with this key into a file, and returns its SHA-256."""
 

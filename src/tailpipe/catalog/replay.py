@@ -18,8 +18,6 @@ from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.errors import CatalogError, CommitError, NewerError
 from tailpipe.storage.storage import LocalTree
 
-__all__ = ["replay"]
-
 
 def replay(
     connection: sqlite3.Connection,

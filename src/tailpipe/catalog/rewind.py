@@ -15,8 +15,6 @@ from tailpipe.catalog.layout import Layout, is_our_name
 from tailpipe.catalog.snapshot import LiveFile, Snapshot, snapshot
 from tailpipe.errors import CatalogError, UsageError
 
-__all__ = ["joined", "rewound"]
-
 
 def rewound(layout: Layout, partitions: Collection[str], moment: datetime) -> Snapshot:
     """The files of partitions that were live at a time; UsageError if some of them were unlinked since."""

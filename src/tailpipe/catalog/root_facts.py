@@ -13,11 +13,6 @@ from tailpipe.catalog.schema import has_table
 from tailpipe.errors import CatalogError, WorkspaceError
 from tailpipe.storage.storage import Storage
 
-__all__ = [
-    *("HIVE", "absent", "is_marked", "load_roots", "mark_of", "read_roots", "save_roots", "set_root"),
-    *("write_roots",),
-]
-
 _ROOT = "root:"
 """The prefix of facts that name the root of a partition."""
 HIVE = "hive:"

@@ -22,8 +22,6 @@ from tailpipe.catalog.snapshot import count_move
 from tailpipe.errors import CatalogError, StorageError, WorkspaceError
 from tailpipe.storage.storage import LocalTree
 
-__all__ = ["check_present", "drop_copies", "follow", "is_due", "is_present", "record", "renew_marks", "withdraw"]
-
 _COPIES = "copies:"
 """What the fact begins with that names a root with copies of a partition's files: when they were left, or nothing while
 they are being made."""

@@ -13,8 +13,6 @@ from tailpipe.model.artifact import Accounts
 from tailpipe.model.meter import Spent, ordered
 from tailpipe.model.window import Window
 
-__all__ = ["Ended", "Outcome", "RunFacts", "RunRecord", "profile_from", "profile_text"]
-
 Ended = Literal["done", "failed", "interrupted"]
 """How a run came to its end."""
 Outcome = Literal["running", "done", "failed", "interrupted"]

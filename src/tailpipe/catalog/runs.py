@@ -18,8 +18,6 @@ from tailpipe.model.meter import Spent
 from tailpipe.model.visible import shorten
 from tailpipe.model.window import Window
 
-__all__ = ["amend_profile", "begin", "end", "note_idle", "outcome_now", "prune", "runs"]
-
 _ERROR = 2_000
 """Longer error texts are cut."""
 _PRUNED = timedelta(days=1)

@@ -7,8 +7,6 @@ import sqlite3
 from tailpipe.catalog import seals
 from tailpipe.errors import CatalogError, NewerError
 
-__all__ = ["APPLICATION", "VERSION", "ensure", "has_column", "has_table", "here_alone", "migrate"]
-
 APPLICATION = 0x7470_6361  # "tpca": tells our database from any other SQLite file
 
 _ARTIFACTS = """\

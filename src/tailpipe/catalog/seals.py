@@ -17,11 +17,6 @@ from zlib import crc32
 from tailpipe.errors import CatalogError
 from tailpipe.frozen import frozen
 
-__all__ = [
-    *("FILE", "LEDGER", "REBUILD", "Seal", "Sealed", "check", "damaged", "fifth_migration", "fourth_migration"),
-    *("install", "load", "sealed", "verify"),
-]
-
 REBUILD = "write it again from the manifests: tailpipe doctor --rebuild"
 VERSION = 4
 """Since this version of `catalog.db` there are seals."""

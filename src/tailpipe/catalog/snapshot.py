@@ -24,11 +24,6 @@ from tailpipe.catalog.schema import has_column, has_table
 from tailpipe.errors import WorkspaceError
 from tailpipe.frozen import frozen
 
-__all__ = [
-    *("EPOCH", "ColumnSets", "LiveFile", "Snapshot", "count_move", "current", "microseconds", "moment_of", "sequence"),
-    "snapshot",
-]
-
 MOVES = "moves"
 """The fact that counts how often files have left this disk or come back."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -8,8 +8,6 @@ from typing import Any
 
 from tailpipe.model.staged import Kind, Staged, StagedFile
 
-__all__ = ["account_problems", "file_problems", "footer_problems"]
-
 
 def account_problems(staged: Staged, kind: Kind) -> list[str]:
     """Reasons not to commit, without a look at the files: wrong names, kinds or row counts."""

@@ -11,8 +11,6 @@ from tailpipe.collect.events import DatedNames
 from tailpipe.config.printer import literal, print_expression
 from tailpipe.model.nearest import did_you_mean, listed
 
-__all__ = ["about_field", "about_layout", "about_time", "about_width", "dated_names", "empty_columns", "type_errors"]
-
 _NOT_A_TIME = re.compile(r'"(?P<field>.+?)" is not a time: (?P<text>.*)', re.DOTALL)
 _NO_TIME = re.compile(r'"(?P<field>.+)" has no time')
 _WIDTH = re.compile(r"has (?P<values>\d+) values? for (?P<fields>\d+) fields?")

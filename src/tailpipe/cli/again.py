@@ -12,8 +12,6 @@ import click
 from tailpipe.cli.options import flags_of
 from tailpipe.frozen import frozen
 
-__all__ = ["Typed", "located"]
-
 _SWITCHES = {"skip_bad_artifacts": True, "compact": False, "push": False}
 """The switches of `collect` that a suggestion repeats, with the value that is not the default."""
 

@@ -11,8 +11,6 @@ from tailpipe.cli import render
 if TYPE_CHECKING:
     from tailpipe.detect.outbox import Alert
 
-__all__ = ["alert_lines", "alert_records"]
-
 
 def alert_records(alerts: Sequence[Alert]) -> list[dict[str, Any]]:
     """A record for each notifier."""

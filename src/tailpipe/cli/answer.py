@@ -19,8 +19,6 @@ from tailpipe.frozen import frozen
 from tailpipe.model.visible import visible
 from tailpipe.query.stars import NO_STAR, Starred
 
-__all__ = ["BINARY", "OUTPUTS", "Answered", "Shape", "Written", "answer_statement", "write_answer"]
-
 OUTPUTS = ("pretty", "plain", "line", "json", "jsonl", "csv", "parquet", "arrow")
 BINARY = ("parquet", "arrow")
 """Outputs that are no text, and that hold one answer."""

@@ -16,8 +16,6 @@ from tailpipe.model.visible import visible, visible_lines
 if TYPE_CHECKING:
     from tailpipe.cli.answer import Answered
 
-__all__ = ["ROWS_AT_ONCE", "Cells", "cells_of", "line_block", "plain_line"]
-
 ROWS_AT_ONCE = 20_000
 """Rows to a batch: enough to be fast, few enough for wide ones."""
 _INEXACT = re.compile(r"INTERVAL|FLOAT|ZONE|_NS|UNION|VARIANT")

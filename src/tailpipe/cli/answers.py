@@ -12,8 +12,6 @@ from tailpipe.cli.sinks import Sink, Write, shared
 from tailpipe.cli.statements import Statement, names_of, place_of
 from tailpipe.errors import TailpipeError
 
-__all__ = ["Rows", "answer_all"]
-
 
 def answer_all(
     session: Any,

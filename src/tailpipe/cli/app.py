@@ -21,8 +21,6 @@ from tailpipe.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, TailpipeEr
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.sql.attempt import Attempt
 
-__all__ = ["COMPLETE", "app", "main"]
-
 COMPLETE = "_TAILPIPE_COMPLETE"
 """The variable by which a shell asks for completions."""
 

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from tailpipe.frozen import frozen
 from tailpipe.model.visible import shorten, width
 
-__all__ = ["Segment", "draw_bar", "duration", "redraw"]
-
 _WIDEST, _NARROWEST = 30, 8
 _GAP = "  "
 

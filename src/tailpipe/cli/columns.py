@@ -7,8 +7,6 @@ from collections.abc import Container, Sequence
 from tailpipe.frozen import frozen
 from tailpipe.query.stars import Starred
 
-__all__ = ["Picked", "pick_columns"]
-
 _TIME = "tp_timestamp"
 _COMMON = "tp_"
 

@@ -18,8 +18,6 @@ import click
 
 from tailpipe.sql.attempt import Attempt
 
-__all__ = ["attempt_of", "is_needed", "put_attempt", "run_in_child"]
-
 _RUN_SQL = frozenset(
     {
         *("check", "config", "connect", "detect", "detection", "format", "query"),

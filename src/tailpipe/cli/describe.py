@@ -22,19 +22,6 @@ from tailpipe.model.table import Column, Table
 from tailpipe.plugin import Plugin
 from tailpipe.plugin.plugin import Kind
 
-__all__ = [
-    "chosen_record",
-    "connection_record",
-    "coverage_record",
-    "format_record",
-    "held_record",
-    "partition_record",
-    "plugin_record",
-    "store_record",
-    "table_record",
-    "type_record",
-]
-
 Record = dict[str, Any]
 _PARTS: tuple[tuple[str, Kind], ...] = (
     *(("tables", "table"), ("sources", "source"), ("formats", "format")),

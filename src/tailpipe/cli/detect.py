@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tailpipe.detect.run import Run
     from tailpipe.home.home import Home
 
-__all__ = ["command", "detect_now"]
-
 COLUMNS = render.columns("detection", "severity", "new:new hits", "known", "title")
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Estimate"]
-
 _LEAST_SECONDS = 3.0
 _LEAST_SHARE = 0.05
 """No estimate before so much time and so much of the work."""

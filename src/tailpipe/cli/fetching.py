@@ -12,8 +12,6 @@ from tailpipe.model.size import shown_size
 if TYPE_CHECKING:
     from tailpipe.stores.fetch import Fetched
 
-__all__ = ["FetchProgress"]
-
 _SOON = 1.0
 _LATE = 10.0
 _AGAIN = 0.2

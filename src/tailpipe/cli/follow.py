@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from tailpipe.home.home import Home
     from tailpipe.operations.collect import Collect
 
-__all__ = ["check_flags", "follow", "follow_options"]
-
 _PATIENCE = 5.0
 """Seconds that a running commit has to end after SIGTERM, before the job is interrupted."""
 _CUT = 10.0

@@ -11,8 +11,6 @@ import click
 from tailpipe.frozen import frozen
 from tailpipe.model.visible import shorten, width
 
-__all__ = ["Grid", "grid", "named_lines"]
-
 _GAP = 2
 _NARROWEST = 12
 """What a column keeps when there is little room, if it has that much to show."""

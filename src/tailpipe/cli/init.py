@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tailpipe.infer.inference import Inference, Known
     from tailpipe.model.connection import Connection
 
-__all__ = ["command", "inferred", "report"]
-
 _SHOWN = 8
 """So many files that were skipped are named."""
 

@@ -23,8 +23,6 @@ from tailpipe.errors import EXIT_FAILED, EXIT_INTERRUPTED
 if TYPE_CHECKING:
     from tailpipe.query.limit import TimeLimit
 
-__all__ = ["closed_in_time", "end_late", "guarded", "terminated_cleanly"]
-
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _PATIENCE_SECONDS = 1.0
 _CLOSING_SECONDS = 2.0

@@ -16,8 +16,6 @@ from tailpipe.model.nearest import did_you_mean
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
 
-__all__ = ["noun_group"]
-
 Records = Callable[[Any], list[dict[str, Any]]]
 """All records of a noun in a workspace."""
 

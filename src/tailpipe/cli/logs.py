@@ -15,8 +15,6 @@ from tailpipe.model.redaction import REDACTOR, secrets_of
 if TYPE_CHECKING:
     from tailpipe.config.settings import LogLevels
 
-__all__ = ["is_debugging", "log_from", "start_logging"]
-
 _LEVELS = {
     "debug": logging.DEBUG,
     "info": logging.INFO,

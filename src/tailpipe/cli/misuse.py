@@ -8,8 +8,6 @@ import click
 
 from tailpipe.model.nearest import did_you_mean
 
-__all__ = ["message_of"]
-
 _GIVEN = re.compile(r"(['\"]?)(.*)\1 is not (?:a valid|in the range|one of)", re.DOTALL)
 
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from tailpipe.query.request import Query
     from tailpipe.query.session import Session
 
-__all__ = ["guarded_session", "narrowing", "opened", "opened_on_spark", "rows_chosen", "version_chosen", "with_timeout"]
-
 
 def opened(home: Home, query: Query) -> Session:
     """A session over the requested data, and a warning if it is not a safe one."""

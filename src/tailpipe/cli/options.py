@@ -14,28 +14,6 @@ from tailpipe.errors import EXIT_FAILED, ConfigError, TailpipeError, UsageError,
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
 
-__all__ = [
-    "between",
-    "common",
-    "completes",
-    "completes_held",
-    "examples",
-    "fail_if",
-    "flags_of",
-    "home_of",
-    "limited",
-    "location_flags",
-    "output",
-    "output_of",
-    "output_with_tpc",
-    "pretty_or_json",
-    "refuse_locked",
-    "refuse_unpushed",
-    "selectors",
-    "warn_of_schemas",
-    "with_built_ins",
-]
-
 T = TypeVar("T")
 Command = Callable[..., Any]
 Flag = Callable[[Command], Command]

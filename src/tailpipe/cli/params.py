@@ -10,8 +10,6 @@ import click
 
 from tailpipe.errors import UsageError
 
-__all__ = ["named_in", "param", "parsed"]
-
 
 def param(complete: Callable[[click.Context, click.Parameter, str], list[str]] | None = None) -> Callable[..., Any]:
     """Let a command take `--param`, any number of times."""

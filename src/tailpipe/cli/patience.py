@@ -7,8 +7,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["patience"]
-
 _SECONDS = 2.0
 """Most answers are ready by then, and a message that flickers does not help."""
 

@@ -15,8 +15,6 @@ from tailpipe.cli.estimate import Estimate
 from tailpipe.collect import events
 from tailpipe.model.visible import shorten, visible
 
-__all__ = ["Display"]
-
 _BAR = "█░…"
 _SAY_SECONDS = 15.0
 """Where no line can be drawn again, a long listing is reported after each of these."""

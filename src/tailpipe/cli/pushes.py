@@ -9,8 +9,6 @@ from typing import Any
 from tailpipe.cli import render
 from tailpipe.stores.pushed import PushReport
 
-__all__ = ["published_lines", "push_lines", "push_record", "report_unpushed"]
-
 
 def report_unpushed(partitions: Iterable[str]) -> None:
     """Say that commits are safe, but that the stores of some partitions lack them."""

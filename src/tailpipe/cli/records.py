@@ -15,8 +15,6 @@ from tailpipe.cli.grid import grid, named_lines
 from tailpipe.cli.render import Record, days, size
 from tailpipe.model.visible import visible, visible_lines
 
-__all__ = ["texts_of", "texts_of_one"]
-
 _SIZES = {"bytes", "file_size", "freed_bytes", "new_bytes"}
 _COUNTS = {"artifacts", "columns", "file_count", "files", "new_files", "pinned_files"}
 _COUNTS |= {"rejected_rows", "row_count", "rows"}

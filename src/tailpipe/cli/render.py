@@ -16,27 +16,6 @@ from tailpipe.model.visible import shorten, visible
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = [
-    "OUTPUTS",
-    "bug",
-    "columns",
-    "counted",
-    "data",
-    "days",
-    "error",
-    "moment",
-    "problem",
-    "record",
-    "records",
-    "rounded",
-    "say",
-    "say_line",
-    "shown",
-    "size",
-    "unit",
-    "warnings",
-]
-
 OUTPUTS = ("pretty", "plain", "json", "jsonl", "csv", "line")
 Record = Mapping[str, Any]
 

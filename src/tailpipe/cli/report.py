@@ -23,8 +23,6 @@ from tailpipe.model.meter import Spent, added, ordered
 from tailpipe.model.partition import Partition
 from tailpipe.model.visible import shorten
 
-__all__ = ["print_preview", "print_profile", "print_report"]
-
 _NOTHING = Typed()
 _SINGLE = 31  # so many days are shown one by one
 DaysOutside = Callable[[str], DaySet | None]

@@ -14,8 +14,6 @@ from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.meter import ordered
 from tailpipe.model.partition import Partition
 
-__all__ = ["preview_record", "summary_record", "years_record"]
-
 
 def summary_record(summary: events.Summary) -> dict[str, Any]:
     """The outcome of one partition. The names are public: `docs/reference/collect.md` has a row for each."""

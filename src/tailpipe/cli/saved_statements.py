@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tailpipe.home.home import Home
     from tailpipe.model.saved import SavedQuery
 
-__all__ = ["complete_names", "complete_params", "find_saved", "is_name", "refuse_unused", "resolved", "statement_of"]
-
 _BARE = re.compile(r"[A-Za-z_][\w-]*")
 
 

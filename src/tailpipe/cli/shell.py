@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from tailpipe.home.home import Home
     from tailpipe.query.request import Query
 
-__all__ = ["Shell", "is_whole"]
-
 _WHOLE_FILES = (*BINARY, "json")
 """Outputs that make a whole file: a second answer cannot be appended."""
 _FIRST_WORD = re.compile(r"[\w-]+")

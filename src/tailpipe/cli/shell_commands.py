@@ -22,8 +22,6 @@ from tailpipe.query.limit import parse_timeout
 if TYPE_CHECKING:
     from tailpipe.cli.shell import Shell
 
-__all__ = ["COMMANDS", "LeaveShell", "ShellCommand"]
-
 OFF = "off"
 _ALL = "all"
 

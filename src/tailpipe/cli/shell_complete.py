@@ -11,8 +11,6 @@ from tailpipe.frozen import frozen
 if TYPE_CHECKING:
     from tailpipe.query.shapes import ColumnShape, TableShape
 
-__all__ = ["Suggestion", "Vocabulary", "suggestions"]
-
 _PATH = re.compile(r'((?:"(?:[^"]|"")*"|\w+)?(?:\[\d*\])?\.)*("[^"]*|\w*)$')
 _PART = re.compile(r'("(?:[^"]|"")*"|\w+)(?:\[\d*\])?\.')
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")

@@ -17,8 +17,6 @@ from tailpipe.cli.shell import is_whole
 from tailpipe.cli.shell_complete import Suggestion
 from tailpipe.model.visible import visible
 
-__all__ = ["open_prompt"]
-
 Suggest = Callable[[str, int], list[Suggestion]]
 
 

@@ -17,8 +17,6 @@ from tailpipe.errors import TailpipeError
 if TYPE_CHECKING:
     import subprocess
 
-__all__ = ["FOR_PEOPLE", "Sink", "Write", "screen", "shared", "to_file", "to_screen", "writer_to"]
-
 Write = Callable[[bytes], None]
 Sink = Callable[[], AbstractContextManager[Write]]
 """Where one answer goes."""

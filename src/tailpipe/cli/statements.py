@@ -12,8 +12,6 @@ from typing import Any
 from tailpipe.errors import QueryError, TailpipeError, UsageError
 from tailpipe.frozen import frozen
 
-__all__ = ["STDIN", "Statement", "gather", "names_of", "place_of", "read_file", "split"]
-
 STDIN = "-"
 _STDIN_NAME = "stdin"
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-__all__ = ["layouts_of"]
-
 _DATES = (
     *("%Y/%m/%d", "%Y.%m.%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%d/%m/%y", "%m/%d/%y"),
     *("%d/%b/%Y", "%d-%b-%Y", "%d %b %Y", "%a, %d %b %Y", "%a %d %b %Y", "%d %B %Y"),

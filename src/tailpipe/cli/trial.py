@@ -12,8 +12,6 @@ from tailpipe.errors import TailpipeError
 from tailpipe.model.assumed_years import assumed_years_text
 from tailpipe.model.table import Table
 
-__all__ = ["NOWHERE", "advise", "fits_nothing", "show_trial"]
-
 _OF_A_KIND = 3
 
 NOWHERE = Table(

@@ -39,8 +39,6 @@ from tailpipe.plugin.registry import Registry
 if TYPE_CHECKING:
     from tailpipe.config.vocabulary import Vocabulary
 
-__all__ = ["build_config"]
-
 _IN_PACKS = ("detection", "format", "table")
 
 

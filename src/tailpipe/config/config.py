@@ -23,8 +23,6 @@ from tailpipe.model.selector import Selection, select
 from tailpipe.model.store import Store
 from tailpipe.model.table import Table
 
-__all__ = ["Chosen", "Config", "choose", "choose_ready", "config_field"]
-
 _FIELDS = {"query": "queries", "queries": "query_directories", "detections": "detection_sets", "sigma": "sigma"}
 
 

@@ -18,8 +18,6 @@ from tailpipe.model.notifier import Notifier
 from tailpipe.model.option import Secret, type_name
 from tailpipe.model.store import Store
 
-__all__ = ["Reference", "convert"]
-
 _REFERRED = {"connection": Connection, "format": Format, "notifier": Notifier, "store": Store}
 """The blocks that an argument may refer to as a whole."""
 Resolve = Callable[["Reference"], Any]

@@ -9,8 +9,6 @@ from typing import TypeVar
 from tailpipe.config.syntax import Span
 from tailpipe.config.text import Problem
 
-__all__ = ["Cursor"]
-
 T = TypeVar("T")
 
 _BLANK = re.compile(r"(?:[ \t\r\f\v]+|//[^\n]*|#[^\n]*|/\*(?s:.*?)\*/)*")

@@ -14,8 +14,6 @@ from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.option import Declared, label, nested, option
 from tailpipe.model.saved import SavedQuery
 
-__all__ = ["Dashboard", "Panel", "dashboard_problems"]
-
 _SOME_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 Kind = Literal["line", "bar", "number", "table"]
 

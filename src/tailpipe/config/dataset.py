@@ -13,8 +13,6 @@ from tailpipe.model.option import Declared, label, option
 from tailpipe.model.selector import check_selectors
 from tailpipe.model.window import EVER, Window, check_moment, parse_moment, window_between
 
-__all__ = ["Dataset"]
-
 
 class Dataset(Declared):
     """A named working set: the files of some partitions, dates and indexes."""

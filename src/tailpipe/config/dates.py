@@ -8,8 +8,6 @@ from datetime import UTC, datetime, timedelta
 
 from tailpipe.errors import UsageError
 
-__all__ = ["format_date", "parse_timestamp"]
-
 _LAYOUT = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+", re.DOTALL)
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS: tuple[str, ...] = ("January", "February", "March", "April", "May", "June", "July")

@@ -22,8 +22,6 @@ from tailpipe.model.paths import is_plain_path
 from tailpipe.model.source import Source
 from tailpipe.model.store import Store
 
-__all__ = ["Decoder"]
-
 _TYPED = ("connection", "format", "notifier", "source")
 """Blocks whose first label is a type."""
 

@@ -12,8 +12,6 @@ from tailpipe.model.detection import Detection, DetectionSet, SigmaRules, detect
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.table import COMMON_COLUMNS, Table
 
-__all__ = ["find_detection", "is_in_set", "problems_of"]
-
 
 def problems_of(
     value: Detection | DetectionSet | SigmaRules,

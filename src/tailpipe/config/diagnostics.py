@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from tailpipe.errors import Diagnostic, Place
 from tailpipe.model.visible import shorten, visible, width
 
-__all__ = ["render_diagnostic", "render_diagnostics"]
-
 _WIDTH = 100
 _MESSAGE_WIDTH = 400
 """Room for any message of ours; only a user's own word can be longer."""

@@ -20,8 +20,6 @@ from tailpipe.model.source import Source
 from tailpipe.model.store import Store
 from tailpipe.model.table import Column, Table, spelt_column
 
-__all__ = ["config_data", "config_text", "declared_table", "encode", "plain_data", "table_text"]
-
 _BARE_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _VALUES = ("true", "false", "null")
 

@@ -12,8 +12,6 @@ from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean
 
-__all__ = ["Environment", "Settings"]
-
 
 @frozen
 class Environment:

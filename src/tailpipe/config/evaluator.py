@@ -15,8 +15,6 @@ from tailpipe.config.text import Absent, Problem
 from tailpipe.errors import UsageError
 from tailpipe.model.nearest import did_you_mean, listed
 
-__all__ = ["Evaluator"]
-
 Value = Any
 _SIZE_LIMIT = 1_000_000
 _LARGEST = 10**400

@@ -16,8 +16,6 @@ from tailpipe.config.text import EACH_NOTE, ConfigText, Problem
 from tailpipe.errors import Diagnostic, Note
 from tailpipe.model.nearest import did_you_mean
 
-__all__ = ["ForEach", "once"]
-
 _NAME = "for_each"
 _INNER = "source"
 """The block inside another that may have a `for_each`."""

@@ -9,8 +9,6 @@ from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.option import options_of
 from tailpipe.model.partition import Partition
 
-__all__ = ["former_argument", "former_block", "former_inner_block", "former_label", "meant_type", "other_place"]
-
 _BLOCKS = {
     "collection": 'write partition "TABLE" "NAME" { … }',
     "source": 'a source stands inside a partition: partition "TABLE" "NAME" { source "TYPE" { … } }',

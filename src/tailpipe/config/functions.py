@@ -19,8 +19,6 @@ from tailpipe.frozen import frozen
 from tailpipe.model.duration import parse_duration
 from tailpipe.plugin.linear import substitute
 
-__all__ = ["FUNCTIONS", "MissingError", "Surroundings", "a_kind", "arity", "kind_of", "shown"]
-
 Value = Any
 """A value of the language: text, number, boolean, null, list, map, or a reference to a block."""
 

@@ -15,8 +15,6 @@ from tailpipe.config.text import ConfigText
 from tailpipe.errors import Diagnostic, Place
 from tailpipe.plugin.registry import Registry
 
-__all__ = ["load_config", "read_file"]
-
 _MOST_BYTES = 16 * 1024 * 1024
 
 

@@ -21,8 +21,6 @@ from tailpipe.frozen import frozen
 from tailpipe.model.nearest import nearest
 from tailpipe.model.redaction import SECRET_WORDS, looks_secret, secret_spans
 
-__all__ = ["Masked", "mask"]
-
 _TOKEN = re.compile(
     r"""(?P<line>\n)|(?P<blank>[^\S\n]++)"""
     r"""|(?P<comment>\#[^\n]*+|//[^\n]*+|/\*(?s:.*?)(?:\*/|\Z))"""

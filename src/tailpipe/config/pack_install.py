@@ -14,8 +14,6 @@ from tailpipe.model.names import check_name
 from tailpipe.plugin.plugin import Plugin
 from tailpipe.plugin.registry import Registry
 
-__all__ = ["InstalledPack", "check_pack", "install_pack", "remove_pack"]
-
 _COPIED = ("plugin.tpc", "tables/*.tpc", "detections/*.tpc", "samples/*", "*.md", "LICENSE*")
 _CODE = (".py", ".pyc", ".so", ".dll", ".dylib", ".exe", ".sh", ".jar", ".whl")
 _LARGEST = 16 * 1024 * 1024

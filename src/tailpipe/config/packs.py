@@ -23,8 +23,6 @@ from tailpipe.plugin.packs import PACK, table_files
 from tailpipe.plugin.plugin import Late, Plugin
 from tailpipe.plugin.registry import Registry
 
-__all__ = ["PackInfo", "load_file", "read_pack"]
-
 _NOWHERE = Surroundings(now=datetime(1970, 1, 1, tzinfo=UTC), env={}, home="")
 """A pack says the same on every machine."""
 _BLOCKS = ("plugin", "format")

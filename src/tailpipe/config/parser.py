@@ -12,8 +12,6 @@ from tailpipe.config.cursor import Cursor
 from tailpipe.config.strings import StringReader
 from tailpipe.config.text import Problem
 
-__all__ = ["parse"]
-
 T = TypeVar("T")
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")

@@ -13,8 +13,6 @@ from tailpipe.model.partition import Partition
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 
-__all__ = ["completed", "partition_problems"]
-
 
 def partition_problems(
     partition: Partition, block: Block, table: Table, table_block: Block | None

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from tailpipe.config import syntax
 
-__all__ = ["literal", "print_body", "print_expression", "quote"]
-
 _WORD = re.compile(r"[^\W\d][\w-]*")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _LINE_WIDTH = 100

@@ -14,8 +14,6 @@ from tailpipe.frozen import frozen
 from tailpipe.model.names import check_reference_name
 from tailpipe.model.saved import Flaw, QueryDirectory, SavedQuery, parameter_flaws, read_saved
 
-__all__ = ["SavedQueries"]
-
 _SIZE_LIMIT = 1_000_000
 
 

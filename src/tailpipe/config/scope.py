@@ -16,8 +16,6 @@ from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean, nearest
 from tailpipe.model.option import Option, options_of
 
-__all__ = ["LABELS", "Located", "Scope"]
-
 LABELS: Mapping[str, int] = {
     "workspace": 1,
     "connection": 2,

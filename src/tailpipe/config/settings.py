@@ -15,8 +15,6 @@ from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.option import Declared, Secret, label, nested, option
 from tailpipe.model.store import PARTITION_BY, Store, check_partition_by, check_span
 
-__all__ = ["LOG_LEVELS", "LogLevels", "SparkSettings", "WorkspaceSettings"]
-
 LOG_LEVELS = ("debug", "info", "warning", "error", "off")
 _SIZE = re.compile(r"([1-9][0-9]*) ?(kB|MB|GB|TB)")
 _REMOTE = re.compile(r"sc://(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:[0-9]{1,5})?(/(;[\w-]+=[^;=]+)*)?")

@@ -14,8 +14,6 @@ from tailpipe.model.partition import Partition
 from tailpipe.model.store import FILE_COLUMNS, Store, index_names
 from tailpipe.storage.locations import Location, parse_location
 
-__all__ = ["StoreProblem", "store_problems"]
-
 
 @frozen
 class StoreProblem:

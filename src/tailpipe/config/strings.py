@@ -11,8 +11,6 @@ from tailpipe.config.cursor import Cursor
 from tailpipe.config.syntax import Expression, Literal, Template
 from tailpipe.config.text import Problem
 
-__all__ = ["StringReader"]
-
 _SIMPLE_TEXT = re.compile(r'"([^"\\$\n]*)"')
 _PLAIN = re.compile(r'[^"\\$\n]+')
 _REST = re.compile(r'(?:[^"\\\n]|\\.)*"?')

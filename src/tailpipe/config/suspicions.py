@@ -19,8 +19,6 @@ from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.table import PATH_COLUMNS, STAMPED_COLUMNS, Table
 from tailpipe.model.window import Window
 
-__all__ = ["broken_layouts", "ignored_columns", "odd_layouts", "undated_files", "unknown_tables"]
-
 _WILDCARDS = frozenset("*?[")
 _LISTED = 1000
 _DATE = ("year", "month", "day")

@@ -8,25 +8,6 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 from typing import Literal as OneOf
 
-__all__ = [
-    "Attribute",
-    "Binary",
-    "Block",
-    "Body",
-    "Call",
-    "Conditional",
-    "Expression",
-    "Index",
-    "Label",
-    "List",
-    "Literal",
-    "Map",
-    "Name",
-    "Span",
-    "Template",
-    "Unary",
-]
-
 Span = tuple[int, int]
 _NOWHERE: Span = (0, 0)
 

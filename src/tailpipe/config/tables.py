@@ -15,8 +15,6 @@ from tailpipe.model.option import options_of
 from tailpipe.model.paths import parse_path
 from tailpipe.model.table import ANY_BUCKET, COMMON_COLUMNS, OPTIONAL_COLUMNS, STAMPED_COLUMNS, Column, Table
 
-__all__ = ["extended", "mapped", "path_problems", "reversed_names", "says", "table_problems"]
-
 _COMMON = {column.name: column for column in (*COMMON_COLUMNS, *OPTIONAL_COLUMNS)}
 _MAPPED_BY_US = STAMPED_COLUMNS | {"tp_index"}
 _TIMES = ("timestamp", "date")

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from tailpipe.config.masking import Masked
     from tailpipe.config.vocabulary import Vocabulary
 
-__all__ = ["EACH_NOTE", "Absent", "ConfigText", "Problem"]
-
 EACH_NOTE = "in the block for each.key"
 
 

@@ -8,8 +8,6 @@ from typing import Any, get_args, get_origin
 from tailpipe.frozen import frozen
 from tailpipe.model.option import Declared, Option, options_of
 
-__all__ = ["Vocabulary", "vocabulary_of"]
-
 _LONG = 5
 """Shorter names are part of many words."""
 

@@ -10,8 +10,6 @@ from tailpipe.catalog.catalog import Catalog
 from tailpipe.frozen import frozen
 from tailpipe.model.detection import HITS
 
-__all__ = ["Acknowledged", "acknowledge", "acknowledged"]
-
 _SEEN = "ack/"
 
 

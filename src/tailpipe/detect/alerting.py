@@ -18,8 +18,6 @@ from tailpipe.detect.state import State
 from tailpipe.model.detection import Detection
 from tailpipe.model.notifier import Notifier
 
-__all__ = ["enqueue"]
-
 _LARGEST = 16_000
 """Characters of an event in an alert; a larger event is omitted, and is only in the hit."""
 _LARGEST_KEY = 4_000

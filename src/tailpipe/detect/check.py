@@ -16,8 +16,6 @@ from tailpipe.query.views import table_views
 from tailpipe.sql.check import check_condition
 from tailpipe.sql.duck import duckdb
 
-__all__ = ["check_detections"]
-
 _NOTHING = Snapshot(Path("/"), (), {}, 0)
 
 

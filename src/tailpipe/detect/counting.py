@@ -17,8 +17,6 @@ from tailpipe.model.detection import Detection
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["Episode", "count_groups", "reach", "spans"]
-
 
 @frozen
 class Episode:

@@ -14,8 +14,6 @@ from tailpipe.model.detection import HITS
 from tailpipe.model.notifier import Notifier
 from tailpipe.model.option import unresolved_in
 
-__all__ = ["Delivered", "deliver", "waiting"]
-
 _NOTE_EVERY = 20
 """So many outcomes are noted at once: a process that dies may deliver as many again."""
 _NOTE_SECONDS = 5.0

@@ -21,8 +21,6 @@ from tailpipe.model.detection import NEW_ROWS, Detection
 from tailpipe.sql.duck import duckdb
 from tailpipe.sql.quoting import literal, quoted
 
-__all__ = ["SEEN_LIMIT", "TOO_MANY_VALUES", "Found", "evaluate", "key_sql"]
-
 _BITS = 62
 _MASKS = "tp__masks"
 _ROWS = "tp__rows"

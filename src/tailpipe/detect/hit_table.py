@@ -12,8 +12,6 @@ from tailpipe.frozen import frozen
 from tailpipe.model.detection import HIT_TABLE, Detection
 from tailpipe.model.table import Column, Table
 
-__all__ = ["DETECTION_HIT", "Hit", "hit_id"]
-
 DETECTION_HIT = Table(
     name=HIT_TABLE,
     description="One row for each hit of a detection. `tailpipe detect` writes it.",

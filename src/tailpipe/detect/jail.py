@@ -27,8 +27,6 @@ from tailpipe.sql.quoting import quoted
 from tailpipe.sql.references import read_expression, weakness
 from tailpipe.storage.scratch import make_scratch
 
-__all__ = ["Jail", "open_jail", "why"]
-
 
 @frozen
 class Jail:

@@ -16,8 +16,6 @@ from tailpipe.sql.duck import duckdb
 if TYPE_CHECKING:
     from tailpipe.catalog.catalog import Catalog
 
-__all__ = ["learn"]
-
 
 def learn(jail: Jail, catalog: Catalog, detections: Sequence[Detection], state: State) -> Iterator[Found]:
     """Learn the values of all rows of the table, new rows included."""

@@ -14,8 +14,6 @@ from typing import Any
 
 from tailpipe.frozen import frozen
 
-__all__ = ["GIVE_UP", "Alert", "alerts_in", "failed", "retried"]
-
 GIVE_UP = timedelta(days=3)
 """After so long an alert is not tried again."""
 _LONGEST = timedelta(hours=1)

@@ -16,8 +16,6 @@ from tailpipe.model.detection import HIT_TABLE, HITS, Detection
 if TYPE_CHECKING:
     from tailpipe.catalog.catalog import Catalog
 
-__all__ = ["Known", "known_hits", "new_hits"]
-
 _PAST = "tp__past"
 
 

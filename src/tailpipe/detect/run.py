@@ -32,8 +32,6 @@ from tailpipe.query.statements import words
 from tailpipe.sql.attempt import Attempt
 from tailpipe.sql.quoting import moment
 
-__all__ = ["Run", "begin_detecting"]
-
 _CONTEXT = "tp__context"
 
 

@@ -25,8 +25,6 @@ from tailpipe.detect.outbox import Alert
 from tailpipe.model.notifier import Command, Email, File, Notifier, Slack, Webhook
 from tailpipe.model.visible import shorten, visible, visible_lines
 
-__all__ = ["SendError", "send", "signature"]
-
 _ANSWER_BYTES = 4096
 """More of an answer is not read; nothing of it is shown."""
 _SHOWN = 200

@@ -17,8 +17,6 @@ from tailpipe.errors import UsageError
 from tailpipe.model.detection import SEVERITIES, Detection, SigmaRules
 from tailpipe.model.table import Table
 
-__all__ = ["load_sigma"]
-
 _LARGEST = 1_000_000
 _LEVELS = {"INFORMATIONAL": "info"}
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]+")

@@ -8,8 +8,6 @@ from typing import Any
 from tailpipe.errors import UsageError
 from tailpipe.model.detection import MOST_STEPS
 
-__all__ = ["correlated", "where_of"]
-
 _LONGEST = 366 * 86_400
 
 

@@ -13,8 +13,6 @@ from tailpipe.model.table import COMMON_COLUMNS, Column, Table
 from tailpipe.model.types import ColumnType, ListType, StructType
 from tailpipe.sql.quoting import json_path, quoted
 
-__all__ = ["Field", "Fields", "Test"]
-
 Test = Callable[[str], str]
 """A condition on a value, given as SQL."""
 

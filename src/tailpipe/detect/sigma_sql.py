@@ -12,8 +12,6 @@ from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.sql.quoting import literal, quoted
 
-__all__ = ["Conditions"]
-
 _OPERATORS = {"LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 
 

@@ -18,8 +18,6 @@ from dataclasses import dataclass, field
 
 from tailpipe.catalog.arrivals import Position
 
-__all__ = ["State"]
-
 _AT, _BEHIND, _BEGUN, _SEEN = "at/", "behind/", "begun/", "seen/"
 
 

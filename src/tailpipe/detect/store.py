@@ -22,8 +22,6 @@ from tailpipe.model.staged import Staged, StagedArtifact, StagedFile
 from tailpipe.sql.connection import connect, registered
 from tailpipe.sql.duck import duckdb
 
-__all__ = ["store_hits"]
-
 _COLUMNS: Mapping[str, str] = {
     **{column.name: kind.stored for column in DETECTION_HIT.columns if (kind := column.column_type) is not None},
     **{name: kind.stored for name, kind in COMMON_TYPES.items()},

@@ -22,8 +22,6 @@ from tailpipe.model.types import ColumnType, ListType, StructType
 from tailpipe.sql.duck import duckdb
 from tailpipe.sql.quoting import literal, quoted
 
-__all__ = ["Case", "try_detection"]
-
 _LIMIT = 10_000
 _START = datetime(2024, 1, 1)  # noqa: DTZ001 - as in the files, without a zone
 

@@ -25,8 +25,6 @@ from tailpipe.frozen import frozen
 from tailpipe.plugin import LineParser, Lines, Parsed
 from tailpipe.plugin.sql import literal, quoted
 
-__all__ = ["AccessLog", "Quoting", "access_log_parser"]
-
 Quoting = Literal["hex", "backslash", "none"]
 """How a quote inside a value is written: as `\\x22`, with a backslash before it, or as it is."""
 _QUOTED: dict[Quoting, str] = {"hex": r'[^"]', "backslash": r'(?:[^"\\]|\\.)', "none": "."}

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from tailpipe.formats.layout_tokens import Token
     from tailpipe.plugin import LineParser, ParseContext
 
-__all__ = ["COMBINED", "COMMON", "NICKNAMES", "VHOST_COMBINED", "VHOST_COMMON", "ApacheAccessLog"]
-
 _COMMON = '%h %l %u %t "%r" %>s %b'
 NICKNAMES = {
     "common": _COMMON,

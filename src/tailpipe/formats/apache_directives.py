@@ -14,8 +14,6 @@ from tailpipe.formats.layout_tokens import Variable
 from tailpipe.frozen import frozen
 from tailpipe.plugin import UsageError
 
-__all__ = ["Directive", "TimePart", "read_layout"]
-
 _DIRECTIVE = re.compile(r"%((?:!?[0-9]{3}(?:,[0-9]{3})*)?[<>]*)?(?:\{([^}]*)\})?([<>]*)(\^[A-Za-z]{2}|[A-Za-z%])")
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\\\": "\\", '\\"': '"'}
 _NUMBER = r"(?:-|[0-9]+)"

@@ -9,8 +9,6 @@ from tailpipe.formats.apache_directives import TimePart
 from tailpipe.plugin import UsageError
 from tailpipe.plugin.sql import literal
 
-__all__ = ["time_pattern", "time_value"]
-
 DEFAULT = "[%d/%b/%Y:%H:%M:%S %z]"
 _LETTER = re.compile(r"%[EO]?([a-zA-Z%])")
 _SHORT = {

@@ -15,8 +15,6 @@ from typing import Any
 from tailpipe.formats.syscalls import ARCHITECTURES, syscall_name
 from tailpipe.plugin import Joining
 
-__all__ = ["JOINING", "audit_event"]
-
 _HEAD = r"^(?:node=(?P<clock>\S+) )?type=\S+ msg=audit\((?P<id>(?P<seconds>[0-9]+\.[0-9]+):[0-9]+)\)"
 JOINING = Joining(key=_HEAD, end=r"^(?:node=\S+ )?type=(?:PROCTITLE|EOE) |^(?:node=\S+ )?type=[^']* msg='")
 """Programs send whole messages (`msg='…'`). The audit daemon does not write EOE to its file, but PROCTITLE is last."""

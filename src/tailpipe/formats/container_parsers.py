@@ -15,8 +15,6 @@ from tailpipe.plugin import LineParser, Lines, Parsed
 from tailpipe.plugin.arrow import line_table
 from tailpipe.plugin.sql import literal
 
-__all__ = ["DockerParser", "cri_parser"]
-
 _CRI = r"^(?P<time>[0-9]{4}-\S+) (?P<stream>stdout|stderr) (?P<tag>[PF](?::\S*)?)(?: (?P<message>(?s:.*)))?$"
 _NEXT_PART = r"\n\S+ (?:stdout|stderr) [PF]\S* ?"
 _FULL = r"(?:^|\n)\S+ (?:stdout|stderr) F[^\n]*$"

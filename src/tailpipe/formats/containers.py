@@ -10,8 +10,6 @@ from tailpipe.plugin import Format, Joining
 if TYPE_CHECKING:
     from tailpipe.plugin import LineParser, ParseContext
 
-__all__ = ["CRI", "DOCKER", "Cri", "Docker"]
-
 _CRI_PARTS = Joining(
     key=r"^[0-9]{4}-\S+ (?P<stream>stdout|stderr) [PF]", end=r"^[0-9]{4}-\S+ (?:stdout|stderr) F(?:[: ]|$)"
 )

@@ -17,8 +17,6 @@ from pyarrow import csv
 
 from tailpipe.frozen import frozen
 
-__all__ = ["Cells", "Dialect", "LineText", "join_lines", "read_cells"]
-
 _NEWLINE = 10
 _BLOCK_BYTES = 1 << 22
 

@@ -18,8 +18,6 @@ from tailpipe.plugin import Format, UsageError, fact, option
 if TYPE_CHECKING:
     from tailpipe.plugin import LineParser, ParseContext
 
-__all__ = ["CSV", "CSV_DEFAULT", "DELIMITED", "W3C", "W3C_DEFAULT", "Csv", "Delimited", "W3cLog"]
-
 
 def _check_delimiter(text: str) -> None:
     check_text(text)

@@ -26,8 +26,6 @@ from tailpipe.model.format import RESERVED_FIELDS
 from tailpipe.plugin import Lines, Parsed
 from tailpipe.plugin.sql import literal, quoted
 
-__all__ = ["HEAD_LINES", "DelimitedParser"]
-
 HEAD_LINES = 20
 """How many lines at the top of an artifact, comments left out, tell whether the first is a header."""
 _DIGITS = 19

@@ -17,8 +17,6 @@ from tailpipe.frozen import frozen
 from tailpipe.plugin import Lines
 from tailpipe.plugin.arrow import places_of
 
-__all__ = ["Naming", "alike", "read_rows"]
-
 _TAB, _NEWLINE, _BLANK = b"\t\n "
 _LOW = 14
 """Below it are NUL, all line ends, and blanks that someone may take for a line end."""

@@ -6,8 +6,6 @@ import re
 
 from tailpipe.frozen import frozen
 
-__all__ = ["BLANKS", "Splitter"]
-
 BLANKS = " \t\n\r\f\v"
 """The characters that `\\s` matches."""
 

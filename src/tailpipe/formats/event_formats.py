@@ -10,8 +10,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["cef_event", "leef_event"]
-
 _CEF_HEADER = (*("device_vendor", "device_product", "device_version", "device_event_class_id", "name", "severity"),)
 _LEEF_HEADER = ("device_vendor", "device_product", "device_version", "event_id")
 _CEF = re.compile(r"(?:(.*?)\s)?CEF:\s?(\d+(?:\.\d+)?)\|", re.DOTALL)

@@ -17,8 +17,6 @@ from tailpipe.formats.windows_json import element_fields, json_events
 from tailpipe.plugin import Document, DocumentParser, Found, Rejected, TailpipeError
 from tailpipe.plugin.functions import document_parser
 
-__all__ = ["EvtxParser"]
-
 _MAGIC = b"ElfFile\0"
 _HEADER_BYTES, _CHUNK_BYTES = 4096, 65536
 _BEGINNING = 64

@@ -15,8 +15,6 @@ from tailpipe.sql.quoting import json_shape, literal, quoted, text_type
 if TYPE_CHECKING:
     from tailpipe.plugin import LineParser, Lines
 
-__all__ = ["FirstByte"]
-
 _OWN = ("_artifact", "_ordinal", "_bad", "_raw")
 
 

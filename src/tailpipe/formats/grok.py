@@ -18,8 +18,6 @@ from tailpipe.plugin.linear import Regex, compile_linear
 if TYPE_CHECKING:
     from tailpipe.formats.pattern import Pattern
 
-__all__ = ["check_patterns", "compile_grok", "compile_layout"]
-
 _PART = re.compile(r"%\{([^{}]*)\}")
 _REFERENCE = re.compile(r"(\w+)(?::([^:]+))?(?::(\w+))?")
 _TYPES = ("int", "integer", "long", "float", "double", "number", "string", "bool", "boolean", "date")

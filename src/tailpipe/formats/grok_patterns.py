@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["PATTERNS"]
-
 _TEXT = {
     "WORD": r"\b\w+\b",
     "NOTSPACE": r"\S+",

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from tailpipe.model.format import RESERVED_FIELDS
 from tailpipe.plugin.fields import plain_name
 
-__all__ = ["is_header", "numbered_names", "snake_name", "unique_names"]
-
 _NAME = re.compile(r"[^\W\d][\w .:/()\[\]#%$&*+@!?'-]{0,99}")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORDS = frozenset({"true", "false", "yes", "no", "null", "none", "nan", "inf", "n/a"})

@@ -14,8 +14,6 @@ from typing import Any, BinaryIO
 
 from tailpipe.plugin import Rejected
 
-__all__ = ["journal_entries", "json_entries"]
-
 _NAME = re.compile(rb"[A-Z0-9_]{1,64}")
 _FIELD_BYTES = 768 * 1024 * 1024
 """The journal itself allows no longer field."""

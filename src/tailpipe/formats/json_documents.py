@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from tailpipe.formats.records import Json
 
-__all__ = ["JsonDocuments"]
-
 _FRAME_BYTES = 64 * 1024
 """Each record gets a copy of what stands around it, so that must not be long."""
 

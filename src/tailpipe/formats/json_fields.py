@@ -15,8 +15,6 @@ from tailpipe.plugin import ParseContext
 from tailpipe.sql.quoting import json_path, literal, quoted, text_type
 from tailpipe.sql.wanted import FieldNames
 
-__all__ = ["JsonFields"]
-
 _TEXT = parse_type("varchar")
 _JSON = parse_type("json")
 REST = "*"

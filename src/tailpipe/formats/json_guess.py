@@ -21,8 +21,6 @@ from tailpipe.formats.json_split import Places
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["Guess", "wrong_guesses"]
-
 _BLANK = rb"[ \t\r\n]*"
 _TAIL_BYTES = 64
 

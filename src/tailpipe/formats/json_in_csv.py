@@ -6,8 +6,6 @@ import csv
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-__all__ = ["without_csv"]
-
 _BLANKS = b"\xef\xbb\xbf \t\r\n"
 _TYPE = b"#TYPE "
 """How a line begins that PowerShell puts before the header."""

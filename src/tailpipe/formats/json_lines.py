@@ -9,8 +9,6 @@ from tailpipe.frozen import frozen
 from tailpipe.plugin import Lines, Parsed
 from tailpipe.plugin.arrow import line_table
 
-__all__ = ["JsonLines"]
-
 
 @frozen
 class JsonLines:

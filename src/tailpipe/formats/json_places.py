@@ -10,8 +10,6 @@ import numpy as np
 from tailpipe.formats.json_structure import BLANKS, Ints, Structure
 from tailpipe.frozen import frozen
 
-__all__ = ["Places", "complete", "end_of_values", "is_array", "match_end", "value_of_key", "values_at"]
-
 _COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
 
 

@@ -12,8 +12,6 @@ from itertools import count
 from tailpipe.model.types import ColumnType, StructType
 from tailpipe.plugin.sql import json_path, literal, text_list
 
-__all__ = ["keys_at_all_levels", "rest_of"]
-
 _ALL = "*"
 _MAP = "'\"MAP(VARCHAR, JSON)\"'"
 

@@ -15,8 +15,6 @@ from tailpipe.model.paths import EACH, Path
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
 from tailpipe.sql.quoting import json_path, json_shape, literal, quoted
 
-__all__ = ["JsonShape", "json_shape_of"]
-
 _TEXT = parse_type("varchar")
 _JSON = parse_type("json")
 _NOTHING = StructType(())

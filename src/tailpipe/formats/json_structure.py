@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from tailpipe.frozen import frozen
 
-__all__ = ["BLANKS", "SCALAR", "Ints", "Structure", "clean_run", "structure", "with_scalars"]
-
 BLANKS = b" \t\r\n"
 SCALAR = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[^\s,"\[\]{}]+', re.DOTALL)
 """A value that is neither object nor array; a string that has no end goes up to that of the text."""

@@ -10,8 +10,6 @@ import numpy as np
 from tailpipe.formats.json_places import value_of_key
 from tailpipe.formats.json_structure import Structure
 
-__all__ = ["JsonTarget"]
-
 _ONE_EACH = "; if each line is a record, set format = format.jsonl.default in the source"
 _KINDS = {b"{": "an object", b'"': "a string", b"n": "null", b"t": "a boolean", b"f": "a boolean"}
 

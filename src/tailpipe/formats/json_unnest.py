@@ -13,8 +13,6 @@ import pyarrow as pa
 from tailpipe.formats.json_places import value_of_key, values_at
 from tailpipe.formats.json_structure import Structure, structure, with_scalars
 
-__all__ = ["unnested"]
-
 _AT_ONCE_BYTES = 8 * 1024 * 1024
 
 

@@ -17,8 +17,6 @@ from typing import Literal
 from tailpipe.formats.pattern import Atom, Group, Node, Pattern, Repeat, Sequence, walk
 from tailpipe.frozen import frozen
 
-__all__ = ["Cell", "Layout", "recognise"]
-
 Kind = Literal["bare", "quote", "bracket"]
 _MARKS: dict[Kind, str] = {"bare": "", "quote": '""', "bracket": "[]"}
 _STARTS = tuple(Atom("edge", text, r"\A") for text in ("^", r"\A"))

@@ -19,8 +19,6 @@ from tailpipe.plugin import LineParser, Lines, Parsed
 from tailpipe.plugin.arrow import line_table
 from tailpipe.plugin.sql import literal
 
-__all__ = ["LayoutParser", "pattern_parser"]
-
 _PIECE_LINES = 1 << 16
 """How many lines are copied at once, so that memory does not grow with the batch."""
 _NEWLINE, _BLANK, _QUOTE = b'\n "'

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tailpipe.frozen import frozen
 
-__all__ = ["Token", "Variable"]
-
 
 @frozen
 class Variable:

@@ -13,8 +13,6 @@ from tailpipe.plugin import Declared, Format, UsageError, nested, option
 if TYPE_CHECKING:
     from tailpipe.plugin import LineParser, ParseContext
 
-__all__ = ["LOGFMT", "SYSLOG", "Grok", "Logfmt", "Multiline", "Regex", "Syslog"]
-
 
 def _check_pattern(text: str) -> None:
     from tailpipe.formats.pattern_reader import parse_pattern  # late, because many configs have no pattern

@@ -20,8 +20,6 @@ from tailpipe.plugin.arrow import line_table
 from tailpipe.plugin.fields import KeyNames
 from tailpipe.plugin.sql import quoted
 
-__all__ = ["LogfmtParser"]
-
 _PAIR = re.compile(r'([^\s="]+)(?:(=)(?:"((?:[^"\\]|\\.)*)"|([^\s"]\S*))?)?(?!\S)|(\S+)', re.ASCII | re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 _PLAIN = {'\\"': '"', "\\\\": "\\", "\\/": "/", "\\b": "\b", "\\f": "\f", "\\n": "\n", "\\r": "\r", "\\t": "\t"}

@@ -10,8 +10,6 @@ from tailpipe.model.format import RESERVED_FIELDS
 from tailpipe.plugin import LineParser, Lines, Parsed
 from tailpipe.plugin.sql import quoted
 
-__all__ = ["MappedParser"]
-
 
 @frozen
 class MappedParser:

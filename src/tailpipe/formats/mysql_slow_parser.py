@@ -14,8 +14,6 @@ from typing import Any
 from tailpipe.plugin import LineParser, Lines
 from tailpipe.plugin.functions import run_parser
 
-__all__ = ["START", "slow_log_parser"]
-
 START = r"^# (?:Time|User@Host): |^(?:/\S+|mysqld), Version: |^Tcp port: |^Time +Id Command"
 _BANNER = re.compile(r"(?:/\S+|mysqld), Version: |Tcp port: |Time +Id Command")
 _TIME = re.compile(r"# Time: +(.+?)\s*")

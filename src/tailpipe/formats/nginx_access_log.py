@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from tailpipe.formats.layout_tokens import Token, Variable
     from tailpipe.plugin import LineParser, ParseContext
 
-__all__ = ["COMBINED", "COMBINED_LAYOUT", "NginxAccessLog"]
-
 COMBINED_LAYOUT = (
     '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"'
 )

@@ -9,18 +9,6 @@ from typing import Any
 from tailpipe.model.format import RESERVED_FIELDS
 from tailpipe.plugin import UsageError, option
 
-__all__ = [
-    "check_character",
-    "check_count",
-    "check_fields",
-    "check_rest",
-    "check_size",
-    "check_text",
-    "check_timezone",
-    "encoding_option",
-    "timezone_option",
-]
-
 
 def check_timezone(name: str) -> None:
     """Refuse an unknown time zone."""

@@ -14,8 +14,6 @@ from tailpipe.model.format import RESERVED_FIELDS
 from tailpipe.model.outputs import SECOND
 from tailpipe.plugin import Document, DocumentParser, Found, Rows, TailpipeError
 
-__all__ = ["ParquetParser"]
-
 _ROWS = 65536
 
 

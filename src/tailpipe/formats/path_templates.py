@@ -8,8 +8,6 @@ from dataclasses import replace
 
 from tailpipe.frozen import frozen
 
-__all__ = ["Template", "date_layout", "template_of"]
-
 _MOST = 0.9
 """The part of the paths that must have a date for a layout to be proposed."""
 _ANY = "%{DATA}"

@@ -14,8 +14,6 @@ from typing import Literal
 
 from tailpipe.frozen import frozen
 
-__all__ = ["Atom", "Choice", "Group", "Node", "Pattern", "Repeat", "Sequence", "children", "least", "re2", "walk"]
-
 
 @frozen
 class Atom:

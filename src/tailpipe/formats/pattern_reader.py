@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from tailpipe.formats.pattern import Atom, Choice, Group, Node, Pattern, Repeat, Sequence, children
 from tailpipe.plugin import UsageError
 
-__all__ = ["parse_pattern"]
-
 _REPEAT_LIMIT = 1000
 _DEPTH_LIMIT = 200
 _REPEAT = re.compile(r"(?:[*+?]|\{(\d{1,9})(,(\d{0,9}))?\})(\??)")

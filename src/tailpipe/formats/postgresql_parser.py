@@ -14,8 +14,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["PostgresqlEvents", "prefix_pattern", "start_pattern"]
-
 _SEVERITIES = "DEBUG[1-5]?|INFO|NOTICE|WARNING|ERROR|LOG|FATAL|PANIC"
 _DETAILS = {
     "DETAIL": "detail",

@@ -12,8 +12,6 @@ from tailpipe.plugin import Format, UsageError, fact, option
 if TYPE_CHECKING:
     from tailpipe.plugin import DocumentParser, LineParser, ParseContext
 
-__all__ = ["JSON", "JSONL", "PARQUET", "Json", "Jsonl", "Parquet"]
-
 _MEGABYTE = 1024 * 1024
 
 

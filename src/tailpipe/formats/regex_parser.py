@@ -16,8 +16,6 @@ from tailpipe.plugin import Lines, Parsed
 from tailpipe.plugin.arrow import line_table
 from tailpipe.plugin.sql import literal, quoted, text_list
 
-__all__ = ["NO_MATCH", "RegexParser", "extract", "field_columns", "misses"]
-
 NO_MATCH = "does not match the layout"
 _EMPTY = ["''"]
 

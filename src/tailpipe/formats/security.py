@@ -10,8 +10,6 @@ from tailpipe.plugin import Format, fact
 if TYPE_CHECKING:
     from tailpipe.plugin import DocumentParser, Joining, LineParser, ParseContext
 
-__all__ = ["AUDITD", "CEF", "EVTX", "LEEF", "ZEEK", "Auditd", "Cef", "Evtx", "Leef", "Zeek"]
-
 
 class Auditd(Format):
     """The Linux audit log. The records of an event become one row, even if events are interleaved."""

@@ -10,8 +10,6 @@ from tailpipe.plugin import Format, UsageError, option
 if TYPE_CHECKING:
     from tailpipe.plugin import DocumentParser, LineParser, ParseContext
 
-__all__ = ["JOURNALD", "MYSQL_SLOW_LOG", "POSTGRESQL_LOG", "Journald", "MysqlSlowLog", "PostgresqlLog"]
-
 
 def _check_layout(layout: str) -> None:
     from tailpipe.formats.postgresql_parser import prefix_pattern

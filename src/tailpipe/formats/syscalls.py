@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 
-__all__ = ["ARCHITECTURES", "syscall_name"]
-
 ARCHITECTURES = {
     "c000003e": "x86_64",
     "40000003": "i386",

@@ -22,8 +22,6 @@ from tailpipe.plugin import Lines, Parsed
 from tailpipe.plugin.arrow import line_table
 from tailpipe.plugin.sql import literal, text_list
 
-__all__ = ["START", "SyslogParser"]
-
 _FACILITIES = [
     *("kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv", "ftp"),
     *("ntp", "audit", "alert", "clock", "local0", "local1", "local2", "local3", "local4", "local5", "local6"),

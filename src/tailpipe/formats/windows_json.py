@@ -15,8 +15,6 @@ from typing import Any, BinaryIO
 
 from tailpipe.plugin import Rejected
 
-__all__ = ["element_fields", "json_events"]
-
 _LEVELS = {"critical": 1, "error": 2, "warning": 3, "information": 4, "verbose": 5}
 _FIELDS: Mapping[str, tuple[str, str, str]] = {
     "time_created": ("TimeCreated@SystemTime", "time_created", "TimeCreated SystemTime @timestamp EventTime UtcTime"),

@@ -13,8 +13,6 @@ import pyarrow.compute as pc
 from tailpipe.frozen import frozen
 from tailpipe.plugin import LineParser, Lines, Parsed
 
-__all__ = ["UnwrappingParser", "unwrapped"]
-
 _TIMES = ("time", "@timestamp", "timestamp")
 
 

@@ -17,8 +17,6 @@ from typing import Any
 from tailpipe.plugin import LineParser, Lines
 from tailpipe.plugin.functions import run_parser
 
-__all__ = ["zeek_parser"]
-
 _ESCAPE = re.compile(r"(?:\\x[0-9A-Fa-f]{2})+|\\\\")
 _LIST = re.compile(r"(?:set|vector|table|list)\[(\w+)\]")
 _NUMBERS = frozenset({"time", "interval", "double", "count", "int", "port"})

@@ -12,8 +12,6 @@ from tailpipe.model.outputs import COMMON_TYPES, output_columns
 from tailpipe.model.paths import Path, path_field
 from tailpipe.model.table import Table
 
-__all__ = ["Claims", "claims_of", "weights"]
-
 _NAME = re.compile(
     r'(?>"[^"\']+"(?:\.[\w"]+)*|[A-Za-z_@][\w@]*(?:\[\*\])?(?:\.(?:[A-Za-z_@][\w@]*|"[^"\']+")(?:\[\*\])?)*)(?!\s*\()'
 )

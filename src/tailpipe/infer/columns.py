@@ -12,8 +12,6 @@ from tailpipe.infer.point import Point, guessed, sure
 from tailpipe.infer.times import TimeSpelling, is_timely, spelling_of
 from tailpipe.model.table import Column
 
-__all__ = ["Described", "describe"]
-
 _NO_VALUE = "-"
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ID = re.compile(r"(?:^|.*[_.-])(?:id|account|phone|zip|serial|key)|.*[a-z](?:Id|ID)")

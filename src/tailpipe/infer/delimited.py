@@ -12,8 +12,6 @@ from tailpipe.frozen import frozen
 from tailpipe.infer.point import Point, guessed, sure
 from tailpipe.infer.times import TIMES_IN_TEXT
 
-__all__ = ["Separated", "separated"]
-
 _DELIMITERS = {"\t": r"\t", ",": ",", ";": ";", "|": "|"}
 _SAME = 0.95
 _BLANKS = 5

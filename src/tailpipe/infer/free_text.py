@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from tailpipe.formats.lines import Multiline, Regex
 from tailpipe.infer.times import TIMES_IN_TEXT
 
-__all__ = ["LEVELS", "free_text"]
-
 _NEAR = 60
 """The time stands among the first characters of a line."""
 _ALL = 0.98

@@ -17,8 +17,6 @@ from tailpipe.infer.sample import Sample
 from tailpipe.infer.trial import Fit, fit
 from tailpipe.model.format import Format
 
-__all__ = ["Guess", "guess_format"]
-
 _ENOUGH = 0.95
 _MOST = 0.7
 _HALF = 0.5

@@ -26,8 +26,6 @@ from tailpipe.model.partition import Partition
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 
-__all__ = ["Found", "Inference", "Known", "infer"]
-
 _GROUPS = 40
 """So many groups of files are looked at."""
 _TRIES = 3

@@ -20,8 +20,6 @@ from tailpipe.model.format import Format
 from tailpipe.model.source import Source
 from tailpipe.model.table import Column, Table
 
-__all__ = ["Kind", "earliest_in", "kind_of"]
-
 _HALF = 0.5
 _ALMOST_ALL = 0.9
 _ENOUGH_ROWS = 5

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-__all__ = ["free_name", "partition_name", "table_name"]
-
 _SUFFIX = re.compile(
     r"(?:\.(?:gz|bz2|xz|zst|zip|tar|tgz|log|txt|json|jsonl|ndjson|csv|tsv|out|err|evtx|parquet|[0-9]+))+$"
 )

@@ -23,8 +23,6 @@ from tailpipe.model.window import Window
 if TYPE_CHECKING:
     from tailpipe.plugins.buckets.source import BucketSource
 
-__all__ = ["Group", "Place", "Target", "connection_type", "groups_of", "open_target", "rotated_beside", "usual_places"]
-
 _LISTED = 5000
 _USUAL = (
     "/var/log/nginx",

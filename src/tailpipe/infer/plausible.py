@@ -9,8 +9,6 @@ from typing import Any
 
 from tailpipe.infer.free_text import LEVELS
 
-__all__ = ["implausible", "is_address"]
-
 _LEVEL = re.compile(r"[A-Za-z]+[0-9]?|[0-9]")
 _NO_HOST = re.compile(rf"{LEVELS}|{LEVELS.title()}|[TDIWEF]|UTC|GMT|CES?T|EES?T|MSK|[ECMP][SD]T|[IJ]ST")
 _HOST = re.compile(r"[A-Za-z0-9_:](?:[\w.:%-]*[\w:])?")

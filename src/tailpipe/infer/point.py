@@ -6,8 +6,6 @@ from typing import Literal
 
 from tailpipe.frozen import frozen
 
-__all__ = ["Point", "guessed", "sure"]
-
 
 @frozen
 class Point:

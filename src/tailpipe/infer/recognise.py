@@ -37,8 +37,6 @@ from tailpipe.sql.duck import duckdb
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Judged", "Recogniser"]
-
 _TRIED = 5
 """So many tables read the sample at most, of those that name its keys."""
 _SOME_LINES = 60

@@ -10,8 +10,6 @@ from typing import Any
 from tailpipe.infer.sample import Sample
 from tailpipe.model.paths import EACH, Path
 
-__all__ = ["Record", "documents_in", "leaves_of", "paths_of", "record_path", "records_at", "records_in_lines"]
-
 Record = dict[str, Any]
 
 _MANY = 300

@@ -18,8 +18,6 @@ from tailpipe.model.source import Source
 from tailpipe.model.window import Window
 from tailpipe.unpack.unpack import Unpacking
 
-__all__ = ["Held", "Sample", "UnusableError", "read_sample"]
-
 _HEAD = 1024 * 1024
 _DOCUMENT = 16 * _HEAD
 _BINARY = 64 * _HEAD

@@ -10,8 +10,6 @@ from typing import Any
 from tailpipe.frozen import frozen
 from tailpipe.infer.point import Point, guessed
 
-__all__ = ["TIMES_IN_TEXT", "TimeSpelling", "first_day", "is_timely", "spelling_of"]
-
 _MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _CLOCK = r"\d\d?:\d\d:\d\d"
 _ISO = re.compile(

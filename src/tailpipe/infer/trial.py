@@ -21,8 +21,6 @@ from tailpipe.model.table import Table
 from tailpipe.sql.connection import registered
 from tailpipe.sql.duck import duckdb
 
-__all__ = ["Fit", "fit", "fits", "rows_of", "try_table"]
-
 _ROWS = 2000
 _ANY_TIME = {"tp_timestamp": "TIMESTAMP '1970-01-01'"}
 _PARSED = Table(name="sample", description="Whether lines are read at all.", map_fields=(), common=_ANY_TIME)

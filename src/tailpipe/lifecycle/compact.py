@@ -33,8 +33,6 @@ if TYPE_CHECKING:  # most workspaces have no store
 
     LandingOf = Callable[[str], Landing | None]
 
-__all__ = ["Compacted", "Subject", "compact", "compact_all", "preview", "subject_of", "subjects_of"]
-
 BATCH_BYTES = 4 * 1024 * 1024 * 1024
 """About how much is staged at once; then it is committed, and the next job begins."""
 

@@ -20,8 +20,6 @@ from tailpipe.model.table import Table
 if TYPE_CHECKING:
     from tailpipe.lifecycle.compact import LandingOf
 
-__all__ = ["maintain"]
-
 
 def maintain(
     catalog: Catalog,

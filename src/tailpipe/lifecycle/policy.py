@@ -10,10 +10,6 @@ from tailpipe.catalog.snapshot import LiveFile
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, Coverage, DaySet
 
-__all__ = [
-    *("FileGroup", "Wanted", "expired_days", "groups_to_compact", "is_right", "worth_merging"),
-]
-
 _MEGABYTE = 1024 * 1024
 SMALL_BYTES = 128 * _MEGABYTE
 """A full pass merges two files that follow each other in time and are not larger than this together."""

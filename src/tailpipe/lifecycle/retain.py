@@ -13,8 +13,6 @@ from tailpipe.lifecycle.policy import expired_days
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.partition import Partition
 
-__all__ = ["Expired", "expire", "expire_all", "oldest_days", "preview", "why_not_yet"]
-
 PAUSE = timedelta(days=62)
 """After a longer pause it may be the clock that has jumped."""
 WITNESS = timedelta(days=2)

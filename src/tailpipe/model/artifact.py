@@ -9,8 +9,6 @@ from typing import Literal
 
 from tailpipe.frozen import frozen
 
-__all__ = ["Accounts", "Artifact", "FileId"]
-
 _COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".zip", ".tgz")
 
 

@@ -12,8 +12,6 @@ from tailpipe.frozen import frozen
 from tailpipe.model.paths import Path, is_plain_path, path_field
 from tailpipe.model.types import ColumnType, ListType
 
-__all__ = ["CommonPart", "common_sql", "path_parts"]
-
 _MACROS = {
     "tp_ips": ("tp_host", "tp_hosts"),
     "tp_domains": ("tp_domain", "tp_domains"),

@@ -8,8 +8,6 @@ from tailpipe.errors import UsageError
 from tailpipe.model.names import check_reference_name
 from tailpipe.model.option import Declared, label, secrets_in
 
-__all__ = ["Connection"]
-
 
 class Connection(Declared):
     """Credentials and options of a service; a subclass is a type of connection.

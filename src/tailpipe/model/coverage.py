@@ -13,24 +13,6 @@ from typing import Literal, assert_never
 from tailpipe.frozen import frozen
 from tailpipe.model.window import Window
 
-__all__ = [
-    "EVERY_DAY",
-    "NO_DAYS",
-    "Advance",
-    "Cover",
-    "Coverage",
-    "DaySet",
-    "Drop",
-    "Known",
-    "Lose",
-    "Operation",
-    "Request",
-    "State",
-    "dropped_days",
-    "first_day",
-    "parse_operation",
-]
-
 State = Literal["covered", "missing", "dropped"]
 
 _LAST = date.max.toordinal()

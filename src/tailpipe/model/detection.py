@@ -14,19 +14,6 @@ from tailpipe.model.names import check_reference_name
 from tailpipe.model.notifier import Notifier
 from tailpipe.model.option import Declared, fact, label, option
 
-__all__ = [
-    "HITS",
-    "HIT_TABLE",
-    "MOST_STEPS",
-    "NEW_ROWS",
-    "SEVERITIES",
-    "Detection",
-    "DetectionSet",
-    "Flaw",
-    "SigmaRules",
-    "detection_flaws",
-]
-
 HIT_TABLE = "detection_hit"
 HITS = f"{HIT_TABLE}.hits"
 """The partition that hits are stored in."""

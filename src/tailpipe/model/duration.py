@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-__all__ = ["parse_duration"]
-
 _DURATION = re.compile(r"([+-]?)((?:\d+(?:\.\d+)?(?:ms|us|ns|[wdhms]))+)")
 _STEP = re.compile(r"(\d+(?:\.\d+)?)(ms|us|ns|[wdhms])")
 _SECONDS = {"w": 604800.0, "d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}

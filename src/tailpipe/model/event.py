@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-__all__ = ["EVENT_COLUMNS", "Event", "event_columns"]
-
 EVENT_COLUMNS = ("_event_id", "_event_time", "_message", "_event_location")
 """The fields that every event has beside those of the format."""
 

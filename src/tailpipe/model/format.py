@@ -20,8 +20,6 @@ else:
         return function(None)
 
 
-__all__ = ["ENCODINGS", "FIELDS_LIMIT", "RESERVED_FIELDS", "Format", "Joining"]
-
 RESERVED_FIELDS = ("_artifact", "_ordinal", "_bad", "_raw")
 """What every row that was read has beside its fields, so no field can have such a name."""
 FIELDS_LIMIT = 2000

@@ -13,8 +13,6 @@ from typing import TypeVar
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 
-__all__ = ["Host", "check_host", "place_of", "qualified"]
-
 T = TypeVar("T")
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}")

@@ -13,20 +13,6 @@ from typing import Literal, Protocol
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 
-__all__ = [
-    "DAMAGED",
-    "HEAD_BYTES",
-    "TAIL_BYTES",
-    "UNREADABLE",
-    "Content",
-    "LedgerEntry",
-    "Span",
-    "Unit",
-    "fingerprints",
-    "printed",
-    "spans_of",
-]
-
 HEAD_BYTES = 1024
 """How many decompressed bytes, at most, the `head` of a ledger entry is taken over."""
 

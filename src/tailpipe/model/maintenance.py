@@ -5,8 +5,6 @@ from __future__ import annotations
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import NO_DAYS, DaySet
 
-__all__ = ["Maintenance"]
-
 
 @frozen
 class Maintenance:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple, ParamSpec, TypeVar
 
-__all__ = ["PHASES", "Meter", "Spent", "added", "ordered"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -7,8 +7,6 @@ from typing import Literal
 
 from tailpipe.errors import UsageError
 
-__all__ = ["Spelling", "check_directory", "check_name", "check_partition_name", "check_reference_name", "spelt"]
-
 Spelling = Literal["camel", "pascal"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 from tailpipe.errors import UsageError
 
-__all__ = ["did_you_mean", "listed", "named", "nearest"]
-
 T = TypeVar("T")
 
 _CANDIDATES = 1000

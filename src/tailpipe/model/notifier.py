@@ -10,8 +10,6 @@ from tailpipe.errors import UsageError
 from tailpipe.model.names import check_reference_name
 from tailpipe.model.option import Declared, Secret, label, option
 
-__all__ = ["NOTIFIERS", "Command", "Email", "File", "Notifier", "Slack", "Webhook"]
-
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _ADDRESS = re.compile(r"[^@\s<>,]+@[^@\s<>,]+")
 

@@ -13,8 +13,6 @@ from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.option import Declared, label, option
 
-__all__ = ["CLASSES", "OCSF", "EventClass", "OcsfEvents"]
-
 OCSF = "ocsf"
 """The schema of the views."""
 

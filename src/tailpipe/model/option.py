@@ -24,25 +24,6 @@ from typing import Any, ClassVar, Literal, TypeVar, Union, dataclass_transform, 
 from tailpipe.errors import Diagnostic
 from tailpipe.frozen import frozen, make_frozen
 
-__all__ = [
-    "Declared",
-    "Option",
-    "Secret",
-    "Unresolved",
-    "Variant",
-    "construct",
-    "description_of",
-    "fact",
-    "label",
-    "nested",
-    "option",
-    "options_of",
-    "secrets_in",
-    "type_name",
-    "unresolved_in",
-    "variants_of",
-]
-
 D = TypeVar("D")
 
 _KEY = "tailpipe"

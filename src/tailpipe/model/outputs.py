@@ -15,17 +15,6 @@ from tailpipe.model.paths import EACH, Path, path_field
 from tailpipe.model.table import COMMON_COLUMNS, OPTIONAL_COLUMNS, Column, Table
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
 
-__all__ = [
-    "COMMON_TYPES",
-    "SECOND",
-    "Output",
-    "common_types",
-    "free_name",
-    "is_wanted",
-    "mapped_fields",
-    "output_columns",
-]
-
 COMMON_TYPES: Mapping[str, ColumnType] = {
     column.name: kind
     for column in sorted((*COMMON_COLUMNS, *OPTIONAL_COLUMNS), key=lambda column: column.name)

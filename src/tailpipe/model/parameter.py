@@ -17,8 +17,6 @@ from tailpipe.model.window import parse_moment
 if TYPE_CHECKING:
     from decimal import Decimal
 
-__all__ = ["PARAMETER_TYPES", "Named", "Parameter", "check_parameter_type", "names_in", "value_of"]
-
 _BITS = {"tinyint": 8, "smallint": 16, "integer": 32, "bigint": 64}
 _WHOLE = {
     **{name: range(-(1 << bits - 1), 1 << bits - 1) for name, bits in _BITS.items()},

@@ -16,19 +16,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-__all__ = [
-    "Document",
-    "DocumentParser",
-    "Found",
-    "LineParser",
-    "Lines",
-    "ParseContext",
-    "Parsed",
-    "Records",
-    "Rejected",
-    "Rows",
-]
-
 _MEGABYTE = 1024 * 1024
 
 

@@ -13,8 +13,6 @@ from tailpipe.model.source import Source
 from tailpipe.model.store import Store, check_span
 from tailpipe.model.window import check_moment, day_before
 
-__all__ = ["Partition", "Retention", "Schema"]
-
 _TAKEN = frozenset(
     {"main", "memory", "ocsf", "tailpipe", "temp", "system", "information_schema", "pg_catalog", "tp_catalog"}
 )

@@ -6,8 +6,6 @@ import re
 
 from tailpipe.errors import UsageError
 
-__all__ = ["EACH", "Path", "is_plain_path", "parse_path", "path_field"]
-
 EACH = None
 """The step `[*]`: every element of a list."""
 Path = tuple[str | None, ...]

@@ -7,8 +7,6 @@ import os
 
 from tailpipe.model.redaction import REDACTOR, secrets_of
 
-__all__ = ["RedactingFormatter", "log_redacted"]
-
 
 class RedactingFormatter(logging.Formatter):
     """Formats a record as a whole, its traceback included, and takes the secrets out of it."""

@@ -6,18 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
-__all__ = [
-    "DOTS",
-    "REDACTOR",
-    "SECRET_WORDS",
-    "Redactor",
-    "looks_secret",
-    "redacted",
-    "redacted_arguments",
-    "secret_spans",
-    "secrets_of",
-]
-
 DOTS = "•••"
 SECRET_WORDS = ("secret", "passw", "token", "credential", "private", "api[_-]?key", "access[._-]?key")
 """What the name of a secret holds, as regular expressions."""

@@ -9,8 +9,6 @@ from tailpipe.frozen import frozen
 from tailpipe.model.selector import Selection
 from tailpipe.model.window import Window
 
-__all__ = ["Collect", "Detect"]
-
 
 @frozen
 class Collect:

@@ -14,8 +14,6 @@ from tailpipe.model.nearest import did_you_mean, nearest
 from tailpipe.model.option import Declared, fact, label, nested, option
 from tailpipe.model.parameter import Parameter, check_parameter_type, names_in
 
-__all__ = ["Flaw", "QueryDirectory", "SavedQuery", "parameter_flaws", "read_saved"]
-
 _KEYS = ("title", "description", "tags", "param")
 _FRONT = re.compile(r"--[ \t]*(?P<key>[A-Za-z_]+)[ \t]*:[ \t]*(?P<value>[^\n]*?)[ \t\r]*(?:\n|$)")
 _PARAM = re.compile(

@@ -10,8 +10,6 @@ from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean, listed
 
-__all__ = ["Selection", "Selector", "check_selectors", "select"]
-
 Selection = str | Iterable[str]
 """Partitions as a caller names them: one selector, or several; none means all."""
 

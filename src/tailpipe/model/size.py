@@ -6,8 +6,6 @@ import re
 
 from tailpipe.errors import UsageError
 
-__all__ = ["parse_size", "shown_size"]
-
 _UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,3})?) ?([kmgt]?b)", re.IGNORECASE)
 

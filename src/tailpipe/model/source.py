@@ -16,8 +16,6 @@ from tailpipe.model.window import Window
 if TYPE_CHECKING:
     from tailpipe.model.artifact import Artifact
 
-__all__ = ["Content", "Source"]
-
 Content = BinaryIO | Iterator[bytes] | Iterator[Event]
 """What an artifact holds: a binary stream, pieces of bytes of any size, or events."""
 

@@ -12,8 +12,6 @@ from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry
 
-__all__ = ["Covered", "Kind", "Role", "Sample", "Staged", "StagedArtifact", "StagedFile"]
-
 Kind = Literal["append", "replace", "rewrite", "note", "delete", "repair"]
 Role = Literal["data", "rejected"]
 

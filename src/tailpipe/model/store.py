@@ -13,17 +13,6 @@ from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.option import Declared, label, nested, option
 from tailpipe.model.window import day_before
 
-__all__ = [
-    "FILE_COLUMNS",
-    "PARTITION_BY",
-    "Here",
-    "Store",
-    "check_partition_by",
-    "check_span",
-    "index_names",
-    "partition_by_of",
-]
-
 PARTITION_BY = ("tp_table", "tp_partition", "tp_index", "tp_date")
 """The directories of a file, unless a store or workspace says otherwise."""
 FILE_COLUMNS = ("tp_table", "tp_partition", "tp_index", "tp_date", "tp_year", "tp_month", "tp_day")

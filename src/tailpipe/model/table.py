@@ -16,18 +16,6 @@ from tailpipe.model.types import ColumnType, parse_type
 if TYPE_CHECKING:
     from tailpipe.model.source import Source
 
-__all__ = [
-    "ANY_BUCKET",
-    "COMMON_COLUMNS",
-    "OPTIONAL_COLUMNS",
-    "PATH_COLUMNS",
-    "STAMPED_COLUMNS",
-    "Column",
-    "CommonColumns",
-    "Table",
-    "spelt_column",
-]
-
 ANY_BUCKET = "any_bucket"
 """The layout of objects in every kind of bucket that has none of its own."""
 _REST = "Everything in the record that has no column of its own."

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from tailpipe.errors import UsageError
 from tailpipe.model.nearest import did_you_mean
 
-__all__ = ["EPOCHS", "ISO", "check_time_formats"]
-
 ISO = "iso"
 EPOCHS = {"epoch_s": 1, "epoch_ms": 1_000, "epoch_us": 1_000_000, "epoch_ns": 1_000_000_000}
 """Units since 1970, and how many of them a second has."""

@@ -8,8 +8,6 @@ from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean
 
-__all__ = ["SCALARS", "ColumnType", "DecimalType", "ListType", "ScalarType", "StructType", "parse_type", "stored_type"]
-
 
 def stored_type(kind: str, words: str = "INET|INTERVAL|JSON|UUID") -> str:
     """A DuckDB type as parquet files have it: text for what only DuckDB knows; names of fields stay."""

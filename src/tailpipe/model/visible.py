@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["shorten", "visible", "visible_lines", "width"]
-
 _SHORT = {"\t": " ", "\n": "\\n", "\r": "\\r"}
 
 

@@ -11,17 +11,6 @@ from functools import total_ordering
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 
-__all__ = [
-    "EVER",
-    "LOOKBACK",
-    "Window",
-    "check_moment",
-    "day_before",
-    "parse_moment",
-    "requested_window",
-    "window_between",
-]
-
 DAY = timedelta(days=1)
 LOOKBACK = 30 * DAY
 """How far back is looked where nobody says from when."""

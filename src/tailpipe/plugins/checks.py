@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tailpipe.plugin import UsageError
 
-__all__ = ["check_overlap", "check_retries"]
-
 
 def check_overlap(days: int) -> None:
     """Whether so many days may be requested again."""

@@ -20,8 +20,6 @@ from tailpipe.frozen import frozen
 from tailpipe.spark.gateway import MODULE_OPTIONS, is_plain, spark_home, spark_jars
 from tailpipe.spark.java import java_version
 
-__all__ = ["ClassArchive", "archive_for", "make_archive"]
-
 _AHEAD_OF_TIME = 25
 """From this Java on, one run writes a whole ahead-of-time cache."""
 _LOCK = "making.lock"

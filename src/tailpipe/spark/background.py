@@ -20,8 +20,6 @@ from tailpipe.spark.archive import ClassArchive, make_archive
 from tailpipe.spark.java import find_java
 from tailpipe.spark.surroundings import may_write
 
-__all__ = ["AUTO_WARMUP", "main", "make_later", "should_make"]
-
 AUTO_WARMUP = "TAILPIPE_AUTO_WARMUP"
 """The variable with which it is switched off, or on where it would be off."""
 _TRIES = 3

@@ -18,8 +18,6 @@ from tailpipe.errors import SparkError
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-__all__ = ["check_master", "count_executors", "limited_wait"]
-
 _CONNECT_SECONDS = 10
 _POLL_SECONDS = 0.5
 _DEFAULT_PORT = 7077

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from tailpipe.config.settings import SparkSettings
 
-__all__ = ["JAVA_OPTIONS", "PROTECTION", "is_local", "spark_conf"]
-
 PROTECTION = ("spark.authenticate", "spark.network.crypto.enabled", "spark.io.encryption.enabled")
 """What must hold on a cluster before a secret travels over its network."""
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-__all__ = ["OnConnect", "open_connect"]
-
 _CONNECT_SECONDS = 10
 _RETRIES = 5
 """Of requests: with their pauses, 17 seconds. By default a client would try for ten minutes."""

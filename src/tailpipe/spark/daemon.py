@@ -20,8 +20,6 @@ from types import ModuleType
 
 from tailpipe.spark.surroundings import environment
 
-__all__ = ["TASKS_ONLY", "count_threads", "import_ahead", "main", "without_archives"]
-
 TASKS_ONLY = "TAILPIPE_TASKS_ONLY"
 """The variable that says that the workers run our tasks and no functions of a user's DataFrames."""
 _ARROW = "pyarrow.dataset"  # DuckDB imports it when it is given a table of Arrow

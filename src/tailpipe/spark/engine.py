@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from tailpipe.spark.connect import OnConnect
     from tailpipe.spark.object_source import Destination
 
-__all__ = ["SparkEngine", "check_secrets"]
-
 T = TypeVar("T")
 
 _PRINTS_TO_A_TASK = 64

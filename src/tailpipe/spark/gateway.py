@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
     from pyspark import SparkConf
 
-__all__ = ["MODULE_OPTIONS", "Launch", "connect", "is_plain", "java_command", "launch", "spark_home", "spark_jars"]
-
 _MAIN = "org.apache.spark.api.python.PythonGatewayServer"
 _OPENED = """
     java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util java.util.concurrent

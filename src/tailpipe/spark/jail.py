@@ -11,8 +11,6 @@ from tailpipe.errors import SparkError, UsageError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["checked_frame", "jailed_session", "text_session"]
-
 _TEXT = {
     "spark.sql.variable.substitute": "false",  # else ${env:…} and ${system:…} are replaced in the text
     "spark.sql.parser.escapedStringLiterals": "false",

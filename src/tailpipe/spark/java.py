@@ -14,8 +14,6 @@ from pathlib import Path
 from tailpipe.errors import SparkError
 from tailpipe.spark.surroundings import write_if_changed
 
-__all__ = ["OLDEST", "check_user", "find_java", "java_version"]
-
 OLDEST = 17
 """The oldest Java that Spark 4 runs on."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.accumulators import Accumulator
 
-__all__ = ["Attempt", "Work", "failure_of", "job_failure", "redact", "run_job", "running_tasks", "stream_job"]
-
 _POLL_SECONDS = 0.2
 _CANCEL_SECONDS = 30
 _HINT = "see the log of Spark for details; committed days stay, and the next collect continues from there"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["named", "partitions_in"]
-
 _MOST = 3
 _IN_PATH = re.compile(r"\btp_table=([^/]+)/tp_partition=([^/]+)/")
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from tailpipe.storage.objects import Objects
 
-__all__ = ["Destination", "object_frame", "write_frame"]
-
 _BATCH_ROWS = 64 * 1024
 
 

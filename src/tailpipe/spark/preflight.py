@@ -28,8 +28,6 @@ from tailpipe.spark.probe import GROUP, PACKAGES, Software, here, unlike
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-__all__ = ["Probe", "Prober", "check_cluster", "check_hosts", "differences", "memory_limit", "unanswered"]
-
 _PROBE_SECONDS = 120
 """So long do we try to get an answer of each executor: the Python of a busy host starts slowly."""
 _TASK_SECONDS = 0.3

@@ -7,8 +7,6 @@ import platform
 
 from tailpipe.frozen import frozen
 
-__all__ = ["GROUP", "PACKAGES", "Software", "here", "unlike"]
-
 PACKAGES = ("tailpipe", "duckdb", "pyarrow")
 GROUP = "tailpipe.plugins"
 

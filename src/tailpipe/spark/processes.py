@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["cpu_seconds"]
-
 
 def cpu_seconds(root: int, proc: Path = Path("/proc")) -> float:
     """What a process and all below it have used so far, in seconds of the CPU; 0 where the system does not say."""

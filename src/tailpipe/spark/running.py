@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-__all__ = ["OnContext"]
-
 
 @dataclass
 class OnContext:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["scan_tasks"]
-
 _NAME = "tailpipe"
 
 

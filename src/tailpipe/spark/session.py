@@ -38,17 +38,6 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-__all__ = [
-    "Starter",
-    "end_java",
-    "is_alive",
-    "is_running",
-    "leave_context",
-    "open_context",
-    "session_of",
-    "stop_context",
-]
-
 _STOP_SECONDS = 20
 
 

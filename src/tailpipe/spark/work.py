@@ -22,8 +22,6 @@ from tailpipe.model.source import Source
 from tailpipe.spark.jobs import Attempt
 from tailpipe.spark.probe import Software, here, unlike
 
-__all__ = ["Around", "compact", "find_misplaced", "parted", "print_parts", "restage", "run", "sample"]
-
 _CHECKED: set[Software] = set()
 """What this process was compared with already."""
 

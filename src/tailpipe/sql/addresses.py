@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ADDRESS", "NETWORK", "is_address", "may_be_mapped", "plain_address"]
-
 _OCTET = "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
 _IPV4 = rf"({_OCTET}\.){{3}}{_OCTET}"
 _GROUP = "[0-9a-fA-F]{1,4}"

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["numbers", "strings"]
-
 
 def numbers(values: Sequence[int | None], type_: pa.DataType) -> pa.Array:
     """Whole numbers, some of which may be missing."""

@@ -7,8 +7,6 @@ from signal import SIGSEGV
 
 from tailpipe.errors import CrashedError
 
-__all__ = ["Attempt"]
-
 _SIZE = 1024
 _BEGUN = b"\x01"
 

@@ -14,8 +14,6 @@ from tailpipe.model.types import ColumnType, DecimalType, ListType, ScalarType, 
 from tailpipe.sql.addresses import NETWORK, plain_address
 from tailpipe.sql.quoting import json_shape, literal, quoted, text_list, text_type
 
-__all__ = ["Cast", "Clock", "cast", "in_zone", "is_whole", "iso_moment", "kind_of", "month_day"]
-
 _INTEGERS = frozenset({"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"})
 _WHOLE = frozenset(map(str.upper, _INTEGERS))
 _DATE_PARTS = r"^(\d{4})-?(\d{2})-?(\d{2})[Tt ]"

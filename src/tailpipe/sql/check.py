@@ -23,8 +23,6 @@ from tailpipe.sql.wanted import wanted_fields
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["SqlProblem", "check_condition", "check_partition", "check_table"]
-
 _WORDS = frozenset({"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"})
 """Functions that are written like columns."""
 

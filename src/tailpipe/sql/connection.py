@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["connect", "expression_types", "registered"]
-
 
 def connect(memory: str | None = None, spill: str | None = None) -> duckdb.DuckDBPyConnection:
     """A DuckDB of one thread that knows nothing but what it is given, and lives in UTC.

@@ -8,8 +8,6 @@ from tailpipe.errors import TailpipeError
 from tailpipe.sql.duck import duckdb
 from tailpipe.sql.quoting import literal
 
-__all__ = ["load_extension"]
-
 
 def load_extension(name: str, purpose: str) -> str:
     """The statement that loads an extension from its file; `purpose` is for the message if it is not installed."""

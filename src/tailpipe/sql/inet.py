@@ -12,8 +12,6 @@ from tailpipe.sql.macros import make_macros
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["INET_WORDS", "compares_addresses", "load_for", "load_statement", "load_with_operators", "wants_inet"]
-
 INET_WORDS = frozenset({"inet", "html_escape", "html_unescape"})
 """Loading takes longer than most answers, so it is done for SQL with one of these words alone."""
 _WORDS = re.compile(rf"\b(?:{'|'.join(sorted(INET_WORDS))})\b", re.IGNORECASE)

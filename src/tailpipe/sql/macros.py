@@ -15,8 +15,6 @@ from tailpipe.sql.addresses import is_address, plain_address
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["MACROS", "make_macros"]
-
 
 def _address(x: str) -> str:
     return f"CASE WHEN {is_address(x)} THEN {plain_address(x)} WHEN {is_address(f'tp_host({x})')} THEN tp_host({x}) END"

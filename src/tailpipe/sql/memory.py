@@ -7,8 +7,6 @@ import resource
 from tailpipe.errors import QueryError
 from tailpipe.model.size import shown_size
 
-__all__ = ["engine_memory", "too_much_memory"]
-
 _SHARE = 0.6
 """What DuckDB may take for what it can spill: texts, threads and freed blocks that are kept need the rest."""
 

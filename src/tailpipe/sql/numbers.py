@@ -21,8 +21,6 @@ from tailpipe.sql.references import read_expression
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["read_as_numbers", "with_numbers"]
-
 _TEXT = "VARCHAR"
 _MOST = 6
 """Of so many fields at most all subsets are tried."""

@@ -8,8 +8,6 @@ from datetime import datetime
 
 from tailpipe.model.types import ColumnType, ListType, StructType
 
-__all__ = ["index_value", "json_path", "json_shape", "literal", "moment", "quoted", "text_list", "text_type"]
-
 
 def quoted(name: str) -> str:
     """A name as an identifier."""

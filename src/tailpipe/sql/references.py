@@ -17,17 +17,6 @@ from tailpipe.sql.quoting import literal, quoted
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = [
-    "Expression",
-    "Word",
-    "read_expression",
-    "references",
-    "taken_fields",
-    "weak_arrow",
-    "weakness",
-    "with_paths",
-]
-
 _IDENTIFIER = re.compile(r'"(?:[^"]|"")*"|[^\W\d]\w*')
 _DOTTED = re.compile(rf"(?:{_IDENTIFIER.pattern})(?:\s*\.\s*(?:{_IDENTIFIER.pattern}))*")
 _BEFORE = "SELECT ("

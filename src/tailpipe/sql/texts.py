@@ -6,26 +6,6 @@ from collections.abc import Callable
 
 from tailpipe.sql.addresses import is_address, plain_address
 
-__all__ = [
-    "address_or_null",
-    "distinct_texts",
-    "endpoint_address",
-    "endpoint_port",
-    "host_of",
-    "is_domain",
-    "is_email",
-    "is_endpoint",
-    "is_filled",
-    "is_iso_time",
-    "is_whole_number",
-    "json_values",
-    "request_method",
-    "request_url",
-    "request_version",
-    "texts",
-    "without_port",
-]
-
 Condition = Callable[[str], str]
 _DOMAIN = r"([A-Za-z0-9_*]([A-Za-z0-9_-]*[A-Za-z0-9_])?\.)+[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])"
 _EMAIL = rf"[^@\s]+@{_DOMAIN}"

@@ -10,8 +10,6 @@ from tailpipe.model.types import ColumnType
 from tailpipe.sql.casts import Cast, Clock, cast, in_zone, iso_moment
 from tailpipe.sql.quoting import literal
 
-__all__ = ["cast_by_format"]
-
 _ZONED = re.compile(r"(?<!%)(?:%%)*%[zZ]")
 _SECONDS = 253_402_300_800
 """The first second of the year 10000."""

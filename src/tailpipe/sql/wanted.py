@@ -13,8 +13,6 @@ from tailpipe.model.outputs import COMMON_TYPES, SECOND, Output
 from tailpipe.model.paths import EACH, Path
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
 
-__all__ = ["FieldNames", "field_paths", "unclaimed_fields", "wanted_fields"]
-
 _TEXT = parse_type("varchar")
 _JSON = parse_type("json")
 

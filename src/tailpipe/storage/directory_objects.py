@@ -27,8 +27,6 @@ from tailpipe.storage.objects import (
 )
 from tailpipe.storage.storage import LocalTree
 
-__all__ = ["DirectoryObjects"]
-
 _CHUNK_BYTES = 1024 * 1024
 _TRIES = 100
 _STALE_SECONDS = 7 * 24 * 3600

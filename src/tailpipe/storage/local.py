@@ -13,8 +13,6 @@ from pathlib import Path
 
 from tailpipe.storage.storage import LocalTree, Lock
 
-__all__ = ["CANNOT_EXCHANGE", "CANNOT_LINK", "LOCAL", "NETWORK", "LocalStorage"]
-
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "fuse.sshfs", "9p", "fuse.s3fs"})
 CANNOT_LINK = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV})
 CANNOT_EXCHANGE = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM})

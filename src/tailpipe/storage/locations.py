@@ -10,8 +10,6 @@ from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.storage.objects import check_key
 
-__all__ = ["Location", "parse_location", "refused_location"]
-
 _FORMS = "s3://bucket/prefix, gs://bucket/prefix, az://container/prefix or an absolute path"
 _REMOTE = re.compile(r"(s3|gs|az|abfss?)://([^/?#]+)((?:/[^?#]*)?)")
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,221}")

@@ -13,8 +13,6 @@ from tailpipe.errors import ObjectStoreError
 from tailpipe.frozen import frozen
 from tailpipe.model.redaction import redacted
 
-__all__ = ["Fault", "fault_of", "store_error"]
-
 _STATUS = re.compile(r"\binner: Status \{\s+status: (\d{3})")
 _KIND = re.compile(r"\bHttpError \{\s+kind: (\w+)")
 _ADDRESS = re.compile(r"\buri: Some\(\s+(\S+),\s")

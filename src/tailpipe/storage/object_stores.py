@@ -14,8 +14,6 @@ from tailpipe.storage.locations import parse_location, refused_location
 from tailpipe.storage.objects import Objects
 from tailpipe.storage.remote_objects import RemoteObjects
 
-__all__ = ["open_objects"]
-
 _ACCOUNT = re.compile(r"([^@]+)@([a-z0-9]+)\.(?:dfs|blob)\.([a-z0-9.-]+)")
 _PUBLIC = "core.windows.net"
 

@@ -28,18 +28,6 @@ from typing import Protocol
 
 from tailpipe.errors import ObjectStoreError
 
-__all__ = [
-    "RESERVED",
-    "ObjectFacts",
-    "Objects",
-    "Requests",
-    "changed_error",
-    "check_key",
-    "check_sha256",
-    "is_plain",
-    "list_prefix",
-]
-
 RESERVED = ".tailpipe"
 """The first part of keys that a store keeps for itself: drafts and the probe of its clock. They are never listed."""
 _LONGEST_KEY = 1024

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     RemoteStore = S3Store | GCSStore | AzureStore
 
-__all__ = ["SINGLE_PUT_BYTES", "Backoff", "RemoteObjects"]
-
 T = TypeVar("T")
 
 SINGLE_PUT_BYTES = 64 * 1024 * 1024

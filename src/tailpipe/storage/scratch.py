@@ -9,8 +9,6 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["Scratch", "make_scratch", "remove_scratch"]
-
 _LOCK = "lock"
 _LIVE: set[Path] = set()
 """The directories of this process: one that must end at once removes them without asking anybody."""

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
-__all__ = ["LocalTree", "Lock", "Storage"]
-
 
 class Storage(Protocol):
     """Immutable objects under their final names. What fails raises `OSError`."""

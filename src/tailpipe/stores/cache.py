@@ -26,8 +26,6 @@ from tailpipe.errors import ObjectStoreError, StorageError
 from tailpipe.storage.local import CANNOT_LINK
 from tailpipe.storage.scratch import Scratch, make_scratch
 
-__all__ = ["CACHE_BYTES", "Cache"]
-
 CACHE_BYTES = 20 * 1000**3
 """How large the cache may become, unless the workspace says otherwise."""
 _ENTRY = re.compile(r"[0-9a-f]{64}")

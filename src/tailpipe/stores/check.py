@@ -12,8 +12,6 @@ from tailpipe.frozen import frozen
 from tailpipe.storage.locations import parse_location
 from tailpipe.storage.objects import Objects
 
-__all__ = ["PROBES", "Step", "check_store"]
-
 PROBES = "probe"
 """What the keys of the objects of a check begin with."""
 _ROUNDS = 3

@@ -18,8 +18,6 @@ from tailpipe.stores.delta_log import LogState, commit_key, read_log, write_chec
 from tailpipe.stores.delta_schema import LeftOut
 from tailpipe.stores.keys import earlier_root, table_root
 
-__all__ = ["CHECKPOINT_EVERY", "Published", "publish"]
-
 CHECKPOINT_EVERY = 100
 _LARGE_TAIL = 10_000
 """So many actions since the checkpoint are worth another one: readers take far longer for JSON than for parquet."""

@@ -19,20 +19,6 @@ from tailpipe.model.staged import StagedFile
 from tailpipe.stores.delta_schema import PARTITION_COLUMNS, Columns, LeftOut, delta_schema, merged
 from tailpipe.stores.keys import earlier_root, key_below
 
-__all__ = [
-    "ENGINE",
-    "Action",
-    "Change",
-    "Commit",
-    "GapError",
-    "commit_of",
-    "delta_path",
-    "is_earlier",
-    "log_key",
-    "protocol_of",
-    "table_of",
-]
-
 Action = Mapping[str, Any]
 """A line of a commit: the kind of the action, and its facts."""
 

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["is_ours", "read_adds", "read_facts", "to_parquet"]
-
 _MARK = "tailpipe.checkpoint"
 _ADD = ("path", "partitionValues", "size", "modificationTime", "dataChange", "stats")
 

@@ -14,8 +14,6 @@ from tailpipe.storage.objects import Objects
 from tailpipe.stores.delta_actions import Change, Commit, delta_path
 from tailpipe.stores.keys import key_below
 
-__all__ = ["copy_files"]
-
 _AT_ONCE = 16
 
 

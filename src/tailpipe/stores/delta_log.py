@@ -21,8 +21,6 @@ from tailpipe.storage.objects import Objects
 from tailpipe.stores.delta_actions import ENGINE, Action, log_key, protocol_of, table_of
 from tailpipe.stores.delta_checkpoint import is_ours, read_adds, read_facts, to_parquet
 
-__all__ = ["LogState", "commit_key", "delete_log", "read_log", "write_checkpoint"]
-
 _LAST = "_last_checkpoint"
 _NAME = re.compile(r"(\d{20})\.(json|checkpoint\.parquet)")
 _GETS_AT_ONCE = 16

@@ -16,8 +16,6 @@ from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.types import ColumnType, DecimalType, ListType, ScalarType, StructType, parse_type
 
-__all__ = ["PARTITION_COLUMNS", "Columns", "LeftOut", "delta_schema", "merged"]
-
 Columns = Mapping[str, Sequence[str]]
 """For each column the different DuckDB types that its files have or had."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from tailpipe.kernel.delivery import Place
     from tailpipe.storage.objects import Objects
 
-__all__ = ["StoreDepot"]
-
 
 @frozen
 class StoreDepot:

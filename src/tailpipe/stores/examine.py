@@ -18,8 +18,6 @@ from tailpipe.stores.keys import DATA, LOG, REJECTED, STORE, log_key
 from tailpipe.stores.log import id_problem, logged_id, remembered_id, restore_id, store_id
 from tailpipe.stores.publish import live_files
 
-__all__ = ["examine_store", "repair_store"]
-
 REPAIR = "tailpipe doctor --stores --repair"
 _PIECE = 8 * 2**20
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tailpipe.storage.scratch import Scratch
     from tailpipe.stores.gate import Gate
 
-__all__ = ["FETCH_BYTES", "SMALL", "Fetched", "Limits", "Reader", "StoreOf"]
-
 SMALL = 8 * 1000**2
 """Up to this size a file is fetched whole, which takes one request."""
 FETCH_BYTES = 2 * 1000**3

@@ -26,8 +26,6 @@ from tailpipe.model.staged import Covered, Staged
 from tailpipe.storage.objects import Objects
 from tailpipe.stores import log
 
-__all__ = ["Conflict", "Followed", "far", "follow", "overtaken", "project_retired"]
-
 FAR = 20
 """If a checkpoint spares so many entries, it is used; a rebase looks for one after so many entries."""
 

@@ -21,8 +21,6 @@ from typing import Any
 
 from tailpipe.errors import TailpipeError
 
-__all__ = ["Gate", "Read", "is_own"]
-
 Read = Callable[[int, int], bytes]
 """The bytes of a file from a place on, so many of them."""
 

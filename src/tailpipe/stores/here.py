@@ -21,8 +21,6 @@ from tailpipe.sql.references import references
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["Filed", "check_where", "staying"]
-
 _TYPES = dict.fromkeys(FILE_COLUMNS[:3], "VARCHAR") | {"tp_date": "DATE"} | dict.fromkeys(FILE_COLUMNS[4:], "BIGINT")
 _HINTS = {"tp_timestamp": "tp_date", "timestamp": "tp_date", "date": "tp_date"}
 

@@ -25,28 +25,6 @@ from urllib.parse import unquote
 from tailpipe.catalog.layout import CHECKPOINT, MANIFEST, encoded, partition_segment, segments
 from tailpipe.errors import UsageError
 
-__all__ = [
-    "DATA",
-    "LOG",
-    "REJECTED",
-    "SIGNS",
-    "STORE",
-    "TAGS",
-    "checkpoint_key",
-    "checkpoint_of",
-    "data_key",
-    "earlier_root",
-    "key_below",
-    "keyed_partition",
-    "log_key",
-    "log_prefix",
-    "logged_partition",
-    "rejected_key",
-    "table_root",
-    "tag_key",
-    "version_of",
-]
-
 STORE = "tailpipe.json"
 DATA = "data"
 REJECTED = "rejected"

@@ -37,8 +37,6 @@ from tailpipe.stores.follow import Conflict, follow, overtaken, project_retired
 from tailpipe.stores.push import CHECKPOINT_EVERY, RACES, Target, push
 from tailpipe.stores.upload import AT_ONCE
 
-__all__ = ["Landing"]
-
 _FOOTER = 64 * 1024
 """So much of the end of a file is read; a longer footer takes a second request."""
 

@@ -18,23 +18,6 @@ from tailpipe.frozen import frozen
 from tailpipe.storage.objects import Objects
 from tailpipe.stores.keys import LOG, STORE, checkpoint_key, checkpoint_of, log_key, log_prefix, version_of
 
-__all__ = [
-    "Ahead",
-    "ahead",
-    "append",
-    "entries_after",
-    "entry_of",
-    "id_problem",
-    "logged_id",
-    "newest_checkpoint",
-    "pause",
-    "put_checkpoint",
-    "read_ahead",
-    "remembered_id",
-    "restore_id",
-    "store_id",
-]
-
 FORMAT = 1
 _TRIES = 6
 _AT_ONCE = 8

@@ -11,8 +11,6 @@ from tailpipe.model.store import Store
 if TYPE_CHECKING:
     from tailpipe.storage.objects import Objects
 
-__all__ = ["open_store"]
-
 
 def open_store(store: Store) -> Objects:
     """The objects of a store; whether it answers is seen with the first request.

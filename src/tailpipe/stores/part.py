@@ -11,8 +11,6 @@ from tailpipe.frozen import frozen
 from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.model.window import Window
 
-__all__ = ["WHOLE", "Holding", "Part", "holdings"]
-
 
 @frozen
 class Part:

@@ -25,8 +25,6 @@ from tailpipe.storage.objects import Objects
 from tailpipe.stores.keys import log_key, log_prefix, version_of
 from tailpipe.stores.log import entry_of
 
-__all__ = ["Logged", "entry_at", "past_snapshot", "since_image", "tell_entries", "told_database", "version_at"]
-
 
 @frozen
 class Logged:

@@ -26,8 +26,6 @@ from tailpipe.stores.delta_log import LogState, delete_log
 from tailpipe.stores.delta_schema import LeftOut
 from tailpipe.stores.keys import table_root
 
-__all__ = ["Publisher", "live_files", "whole_change"]
-
 _MOST_ENTRIES = 100
 """So many entries are read again to publish them one by one; beyond that all files of the partition are."""
 _FILE = "path, rows, bytes, sha256, tp_date, tp_index, min_timestamp, max_timestamp, role, key, columns"

@@ -25,8 +25,6 @@ from tailpipe.stores.part import Part
 from tailpipe.stores.tiers import Stays, TierFile
 from tailpipe.stores.upload import AT_ONCE
 
-__all__ = ["RemoteFile", "bring", "bring_staying", "logged", "pull", "remote_files"]
-
 
 @frozen
 class RemoteFile:

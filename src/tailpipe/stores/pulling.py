@@ -15,8 +15,6 @@ from tailpipe.stores.part import Part
 from tailpipe.stores.pull import bring, logged, pull, remote_files
 from tailpipe.stores.pulled import PullReport
 
-__all__ = ["Pulling"]
-
 
 class Pulling:
     """Pulls partitions as one host; a failure never goes further than the report of its partition."""

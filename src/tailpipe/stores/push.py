@@ -41,18 +41,6 @@ from tailpipe.stores.follow import Conflict, follow
 from tailpipe.stores.keys import data_key, rejected_key
 from tailpipe.stores.upload import Limits, Upload, upload
 
-__all__ = [
-    "CHECKPOINT_EVERY",
-    "RACES",
-    "Progress",
-    "Pushed",
-    "Target",
-    "WouldPush",
-    "preview",
-    "push",
-    "put_checkpoint",
-]
-
 CHECKPOINT_EVERY = 100
 """After so many versions the state is put beside the log, also in the middle of a run."""
 CHECKPOINT_SOON = 10

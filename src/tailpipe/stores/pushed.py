@@ -6,8 +6,6 @@ from datetime import datetime
 
 from tailpipe.frozen import frozen
 
-__all__ = ["PushReport"]
-
 
 @frozen
 class PushReport:

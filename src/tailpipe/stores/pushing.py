@@ -24,8 +24,6 @@ from tailpipe.stores.pushed import PushReport
 from tailpipe.stores.tiers import Stays, settle
 from tailpipe.stores.upload import Limits
 
-__all__ = ["AUTO_SECONDS", "Pushing", "StoreUse"]
-
 AUTO_SECONDS = 60.0
 """How long a push after a commit may take: collecting goes on then, and the next push goes on where this one was."""
 _AUTO_RETRIES = 2

@@ -15,8 +15,6 @@ from tailpipe.stores.keys import LOG, earlier_root, logged_partition, table_root
 from tailpipe.stores.past import since_image, tell_entries, told_database
 from tailpipe.stores.publish import Publisher, whole_change
 
-__all__ = ["Republished", "heads", "republish"]
-
 
 @frozen
 class Republished:

@@ -33,8 +33,6 @@ from tailpipe.stores.keys import (
 from tailpipe.stores.past import entry_at, since_image, tell_entries, told_database
 from tailpipe.stores.tags import tags_of
 
-__all__ = ["AGE", "Swept", "sweep"]
-
 AGE = timedelta(days=7)
 """So old an object must be: a push that takes longer finds the sweep, and puts its files again."""
 _RACES = 50

@@ -12,8 +12,6 @@ from tailpipe.frozen import frozen
 from tailpipe.storage.objects import Objects
 from tailpipe.stores.keys import TAGS, tag_key
 
-__all__ = ["Tag", "check_tag", "create_tag", "drop_tag", "tags_of"]
-
 FORMAT = 1
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 

@@ -22,8 +22,6 @@ from tailpipe.storage.objects import Objects
 from tailpipe.stores.part import WHOLE, Part
 from tailpipe.stores.upload import AT_ONCE, is_proved
 
-__all__ = ["Stays", "TierFile", "Tiered", "pin", "settle"]
-
 
 @frozen
 class TierFile:

@@ -14,8 +14,6 @@ from tailpipe.frozen import frozen
 from tailpipe.storage.objects import Objects
 from tailpipe.stores.log import pause
 
-__all__ = ["AT_ONCE", "Limits", "Upload", "is_proved", "upload"]
-
 AT_ONCE = 32
 _TRIES = 5
 _PIECE = 8 * 1024 * 1024

@@ -8,8 +8,6 @@ from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.window import parse_moment
 
-__all__ = ["NOW", "Version"]
-
 
 @frozen
 class Version:

@@ -20,8 +20,6 @@ from tailpipe.stores.past import Logged, past_snapshot, version_at
 from tailpipe.stores.tags import Tag, check_tag, create_tag, tags_of
 from tailpipe.stores.version import Version
 
-__all__ = ["all_tags", "make_tags", "past"]
-
 StoreOf = Callable[[str], Store | None]
 
 

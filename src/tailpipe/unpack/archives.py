@@ -21,8 +21,6 @@ from typing import IO
 from tailpipe.errors import UnpackError
 from tailpipe.unpack.streams import CODECS, MEGABYTE, Budget, Note, Reader, inflate
 
-__all__ = ["is_tar", "is_zip", "tar_members", "zip_members"]
-
 _BLOCK = 512
 _MAX_HEADER = MEGABYTE
 """Size of a header extension of a tar: names and the like."""

@@ -13,8 +13,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["Decoder", "repair", "replacements"]
-
 _WRONG = b"\xff"
 """Stands in for a unit of UTF-16 that is no character: no byte of UTF-8 either."""
 _REPLACEMENT = "�".encode()

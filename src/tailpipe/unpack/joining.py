@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from tailpipe.model.format import Joining
 
-__all__ = ["JoinedLines", "join_events"]
-
 
 @dataclass
 class JoinedLines:

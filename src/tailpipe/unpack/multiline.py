@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from tailpipe.errors import UsageError
 
-__all__ = ["check_start", "event_starts"]
-
 
 def check_start(pattern: str) -> None:
     """Refuse a pattern that RE2 cannot read, which has no look-around and no back-references."""

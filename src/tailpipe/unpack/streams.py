@@ -20,8 +20,6 @@ from isal import igzip_lib
 from tailpipe.errors import UnpackError
 from tailpipe.frozen import frozen
 
-__all__ = ["CODECS", "MEGABYTE", "Budget", "Codec", "Note", "Reader", "UnpackLimits", "inflate"]
-
 MEGABYTE = 1024 * 1024
 _INPUT = 256 * 1024
 """How many compressed bytes are handed to a decompressor at once."""

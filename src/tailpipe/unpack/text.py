@@ -30,8 +30,6 @@ from tailpipe.unpack.encoding import Decoder, repair, replacements
 from tailpipe.unpack.joining import join_events
 from tailpipe.unpack.multiline import check_start, event_starts
 
-__all__ = ["LineSplitter", "LongLine", "Split", "TextOptions"]
-
 
 @frozen
 class TextOptions:

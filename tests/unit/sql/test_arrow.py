@@ -39,7 +39,7 @@ def test_numbers(values: list[int | None]) -> None:
 def test_pandas_is_not_imported_for_them(tmp_path: Path) -> None:
     (tmp_path / "pandas.py").write_text("raise SystemExit('imported')")
     program = (
-        "import pyarrow as pa\nfrom tailpipe.sql.arrow import *\n"
+        "import pyarrow as pa\nfrom tailpipe.sql.arrow import numbers, strings\n"
         "print(strings(['a', None]).to_pylist(), numbers([None, 2], pa.int64()).to_pylist())"
     )
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}

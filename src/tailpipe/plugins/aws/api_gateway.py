@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tailpipe.formats import Delimited, Regex
 
-__all__ = ["CLF", "CSV", "XML"]
-
 _FIELDS = (
     *("ip", "caller", "user", "requestTime", "httpMethod", "resourcePath", "protocol", "status", "responseLength"),
     *("requestId", "extendedRequestId"),

@@ -13,8 +13,6 @@ from tailpipe.plugins.aws.faults import Answer, explained
 if TYPE_CHECKING:
     from obstore.store import S3Store
 
-__all__ = ["make_store", "region_of"]
-
 _CREDENTIAL_MINUTES = 5
 
 

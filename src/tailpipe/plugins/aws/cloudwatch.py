@@ -13,8 +13,6 @@ from tailpipe.plugins.aws.connection import Aws, imported
 from tailpipe.plugins.aws.faults import code_of, explained, request
 from tailpipe.plugins.checks import check_overlap
 
-__all__ = ["CloudWatchLogGroup"]
-
 _BUSY_DAY = 256 * 1024 * 1024
 """A group that gets more bytes a day is requested hour by hour, so that several tasks can share a day."""
 _PASSES = 10

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     import boto3
 
-__all__ = ["Aws", "imported"]
-
 _MAKING = threading.Lock()
 """Making a client is not safe in several threads; using one is."""
 _ROLE = re.compile(r"arn:aws(-[a-z]+)*:iam::\d{12}:role/[\w+=,.@/-]+", re.ASCII)

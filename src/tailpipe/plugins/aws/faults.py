@@ -12,8 +12,6 @@ from tailpipe.plugin import Retry, TailpipeError
 if TYPE_CHECKING:
     from tailpipe.plugins.aws.connection import Aws
 
-__all__ = ["Answer", "code_of", "explained", "is_busy", "is_expired", "request", "role_refused"]
-
 T = TypeVar("T")
 
 _EXPIRED = ("ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired")

@@ -7,8 +7,6 @@ import re
 from tailpipe.formats import Delimited
 from tailpipe.plugin import Format, UsageError, did_you_mean, option
 
-__all__ = ["DEFAULT", "DEFAULT_LAYOUT", "FIELDS", "TRANSIT_GATEWAY", "FlowLogFormat"]
-
 DEFAULT_LAYOUT = (
     "version account-id interface-id srcaddr dstaddr srcport dstport protocol packets bytes start end action log-status"
 )

@@ -13,8 +13,6 @@ from tailpipe.plugin import Artifact, TailpipeError, UsageError
 from tailpipe.plugins.aws.connection import Aws, imported
 from tailpipe.plugins.aws.faults import code_of, explained, request
 
-__all__ = ["Inbox", "Message", "Queue"]
-
 T = TypeVar("T")
 
 _BATCH = 10

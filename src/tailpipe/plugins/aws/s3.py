@@ -12,8 +12,6 @@ from tailpipe.plugins.buckets.source import BucketSource, check_bucket_name, pat
 if TYPE_CHECKING:  # what works is loaded when it works, so that a query does not wait for it
     from tailpipe.plugins.aws.s3_bucket import S3
 
-__all__ = ["S3Bucket"]
-
 
 class S3Bucket(BucketSource):
     """Reads objects from an Amazon S3 bucket, or from another server with the S3 API."""

@@ -16,8 +16,6 @@ from tailpipe.plugins.buckets.xml import ARCHIVED, read_listing
 if TYPE_CHECKING:
     from obstore.store import S3Store
 
-__all__ = ["S3", "bucket_of"]
-
 _REPORTED = {name: re.compile(rf"<{name}>\s*([^<>]+?)\s*</{name}>") for name in ("Code", "Message", "Region")}
 _REDIRECTED = "redirect without LOCATION"
 """What obstore says if the bucket is in another region; it keeps to itself in which."""

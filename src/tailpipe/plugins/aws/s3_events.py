@@ -9,8 +9,6 @@ from urllib.parse import unquote_plus
 
 from tailpipe.plugin import UsageError
 
-__all__ = ["Place", "named_objects"]
-
 Place = tuple[str, str]
 """Bucket and key."""
 

@@ -26,8 +26,6 @@ from tailpipe.plugins.buckets.source import glob_pattern
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["S3Queue"]
-
 _MOST_MESSAGES = 50_000
 """SQS hides at most 120,000 messages of a queue at a time."""
 _AT_ONCE = 16

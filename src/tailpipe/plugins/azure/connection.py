@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 from tailpipe.plugin import Connection, Secret, TailpipeError, UsageError, option
 from tailpipe.plugins.checks import check_retries
 
-__all__ = ["CLOUDS", "LOCATION", "Azure"]
-
 CLOUDS = {
     "public": ("login.microsoftonline.com", "core.windows.net"),
     "usgov": ("login.microsoftonline.us", "core.usgovcloudapi.net"),

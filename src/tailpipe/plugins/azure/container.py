@@ -25,8 +25,6 @@ from tailpipe.plugins.buckets.xml import parse_xml
 if TYPE_CHECKING:
     from obstore.store import AzureStore
 
-__all__ = ["Container", "bucket_of", "make_store"]
-
 _API = "2021-12-02"
 _CREATED = "~"
 """Stands between the etag of an append blob and the time of its creation, in what we call its etag."""

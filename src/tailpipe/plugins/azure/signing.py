@@ -8,8 +8,6 @@ import hmac
 from collections.abc import Mapping
 from urllib.parse import unquote
 
-__all__ = ["sas_query", "shared_key"]
-
 _SIGNED = (
     "content-encoding",
     "content-language",

@@ -13,8 +13,6 @@ from tailpipe.plugins.buckets.source import BucketSource, check_bucket_name, pat
 if TYPE_CHECKING:  # what works is loaded when it works, so that a query does not wait for it
     from tailpipe.plugins.azure.container import Container
 
-__all__ = ["BlobStorage"]
-
 
 def _check_account(name: str) -> None:
     if not re.fullmatch(r"[a-z0-9]{3,24}", name):

@@ -10,8 +10,6 @@ from typing import Any
 
 from tailpipe.plugin import Artifact, TailpipeError
 
-__all__ = ["Bucket", "Key", "Page", "StoredBucket"]
-
 _SOON_ENOUGH = 3
 """After this many failed objects in a row, the next ones are not retried."""
 

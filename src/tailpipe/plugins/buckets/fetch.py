@@ -16,8 +16,6 @@ from typing import Any, BinaryIO, cast
 from tailpipe.plugin import Artifact
 from tailpipe.plugins.buckets.bucket import Bucket
 
-__all__ = ["RANGE_BYTES", "Ahead", "open_object"]
-
 RANGE_BYTES = 8 * 1024 * 1024
 """An object up to this size is fetched whole; a larger one in ranges of it."""
 _REQUESTS = 16

@@ -21,8 +21,6 @@ from tailpipe.plugins.buckets.crew import Crew
 from tailpipe.plugins.buckets.memory import MANY, Memory
 from tailpipe.plugins.buckets.walk import Request, Spot, Walk
 
-__all__ = ["list_keys"]
-
 _REQUESTS = 24
 """The number of pages that are requested at the same time."""
 _LONG = 8

@@ -9,8 +9,6 @@ from typing import TypeVar
 
 from tailpipe.plugin import TailpipeError
 
-__all__ = ["Login"]
-
 T = TypeVar("T")
 _EARLY = timedelta(minutes=4)
 Token = tuple[str, datetime]

@@ -19,8 +19,6 @@ from pathlib import Path
 
 from tailpipe.plugin.listing import ListingRun
 
-__all__ = ["MANY", "Memory"]
-
 MANY = 16
 """Only in folders with so many neighbours does it pay to remember."""
 _RESUMED = timedelta(minutes=10)

@@ -22,8 +22,6 @@ from tailpipe.plugins.buckets.xml import parse_xml, without_namespace
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["Answer", "Rest", "RestError", "as_fault", "encoded_query", "imported", "repeat"]
-
 T = TypeVar("T")
 
 MAX_BODY = 64 * 1024 * 1024

@@ -15,8 +15,6 @@ from tailpipe.plugin.linear import compile_linear
 if TYPE_CHECKING:  # what works is loaded when it works, so that a query does not wait for it
     from tailpipe.plugins.buckets.bucket import Bucket
 
-__all__ = ["BucketSource", "Place", "check_bucket_name", "glob_pattern", "paths_check"]
-
 _WILDCARD = re.compile(r"[*?]")
 _PATH = r"{scheme}://([^/]+)(?:/(.*))?"
 

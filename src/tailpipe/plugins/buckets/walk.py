@@ -18,8 +18,6 @@ from tailpipe.formats.pattern import Sequence as Row
 from tailpipe.plugin import Window
 from tailpipe.plugin.linear import Regex, compile_linear
 
-__all__ = ["Dates", "Request", "Segment", "Spot", "Walk", "below", "glob_parts", "segments"]
-
 _PARTS = ("year", "month", "day")
 _MANY_VARIANTS = 64
 _MANY_HEADS = 400

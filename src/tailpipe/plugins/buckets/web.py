@@ -13,8 +13,6 @@ from tailpipe.plugin.object_faults import Fault, store_error
 from tailpipe.plugins.buckets.bucket import Page, StoredBucket
 from tailpipe.plugins.buckets.rest import Answer, Rest, as_fault, repeat
 
-__all__ = ["RETRIES", "WebBucket", "client_options"]
-
 RETRIES = {"max_retries": 0, "retry_timeout": timedelta(seconds=120)}
 """obstore repeats no request: we do, and know when to log in again."""
 

@@ -12,8 +12,6 @@ from xml.etree import ElementTree
 
 from tailpipe.plugins.buckets.bucket import Key, Page
 
-__all__ = ["parse_xml", "read_listing", "without_namespace"]
-
 ARCHIVED = ("GLACIER", "DEEP_ARCHIVE")
 
 

@@ -14,8 +14,6 @@ from typing import BinaryIO, cast
 
 from tailpipe.plugin import Artifact, Secret, Source, TailpipeError, UsageError, Window, option
 
-__all__ = ["Command"]
-
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 _DURATION = re.compile(r"(\d{1,6})([smh])")
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "USER", "LOGNAME")

@@ -17,8 +17,6 @@ from tailpipe.formats.journald_parser import json_entries
 from tailpipe.plugin import Artifact, Event, Rejected, Source, TailpipeError, UsageError, Window, option
 from tailpipe.plugins.checks import check_overlap
 
-__all__ = ["Journal"]
-
 _PROGRAM = "journalctl"
 _LOCAL = "local"
 _PLACES = ("/var/log/journal", "/run/log/journal")

@@ -18,8 +18,6 @@ from urllib.parse import quote, unquote_to_bytes
 
 from tailpipe.plugin import Artifact, ChangedError, Source, UsageError, Window, file_id, modified_at, option
 
-__all__ = ["File"]
-
 _Found = tuple[str, os.stat_result]
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 """What a name leads to that was removed since it was listed, or a link that leads nowhere."""

@@ -15,8 +15,6 @@ from tailpipe.plugins.gcp.connection import Gcp
 if TYPE_CHECKING:
     from obstore.store import GCSStore
 
-__all__ = ["CloudStorage", "bucket_of", "make_store"]
-
 _AS_STORED = {"accept-encoding": "gzip"}
 """Without it the service sends objects that it knows to be compressed, such as by `gcloud storage cp -Z`, decompressed:
 they have another length then than in the listing."""

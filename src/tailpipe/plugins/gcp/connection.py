@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 from tailpipe.plugin import Connection, Secret, TailpipeError, UsageError, option
 from tailpipe.plugins.checks import check_retries
 
-__all__ = ["Gcp"]
-
 _SCOPE = "https://www.googleapis.com/auth/devstorage.read_only"
 _WRITE_SCOPE = "https://www.googleapis.com/auth/devstorage.read_write"
 _STORAGE = "https://storage.googleapis.com"

@@ -12,8 +12,6 @@ from tailpipe.plugins.gcp.connection import Gcp
 if TYPE_CHECKING:  # what works is loaded when it works, so that a query does not wait for it
     from tailpipe.plugins.gcp.bucket import CloudStorage
 
-__all__ = ["StorageBucket"]
-
 
 class StorageBucket(BucketSource):
     """Reads objects from a bucket of Google Cloud Storage."""

@@ -19,8 +19,6 @@ from tailpipe.plugins.http.template import fill
 if TYPE_CHECKING:
     from tailpipe.plugins.http.client import Client
 
-__all__ = ["ApiKey", "Auth", "AwsSigV4", "Basic", "Bearer", "Google", "Header", "Hmac", "OAuth2", "with_header"]
-
 _BAD_HEADER = "holds a line break, or a character that a header cannot have"
 
 

@@ -18,8 +18,6 @@ from tailpipe.plugins.http.messages import Answer, RefusedError, Request, excerp
 from tailpipe.plugins.http.tokens import renewed_token, token_of
 from tailpipe.plugins.http.transport import Transport
 
-__all__ = ["Client"]
-
 T = TypeVar("T")
 
 RETRY = Retry()

@@ -13,8 +13,6 @@ from tailpipe.plugins.checks import check_retries
 from tailpipe.plugins.http.auth import ApiKey, Auth, AwsSigV4, Basic, Bearer, Google, Header, Hmac, OAuth2
 from tailpipe.plugins.http.template import added_options, filled_in, placeholders
 
-__all__ = ["HttpConnection", "RateLimit", "check_span"]
-
 
 def check_span(text: str) -> None:
     """Refuse what is not a duration of some length."""

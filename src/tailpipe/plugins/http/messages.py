@@ -9,8 +9,6 @@ from urllib.parse import urlsplit
 
 from tailpipe.plugin import without_secrets
 
-__all__ = ["Answer", "CutError", "RefusedError", "Request", "excerpt", "origin_of", "shown"]
-
 _EXCERPT = 200
 _PORTS = {"http": 80, "https": 443}
 

@@ -21,8 +21,6 @@ from tailpipe.plugin import (
 from tailpipe.plugins.http.messages import Request
 from tailpipe.plugins.http.records import Page, lookup, placed
 
-__all__ = ["Cursor", "LinkHeader", "NextUrl", "Numbered", "OffsetPages", "Pagination", "SinglePage"]
-
 Fetch = Callable[[Request], Page]
 
 

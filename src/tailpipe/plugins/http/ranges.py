@@ -8,8 +8,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from tailpipe.plugin import Declared, UsageError, Window, option, parse_duration
 from tailpipe.plugins.http.connection import check_span
 
-__all__ = ["TimeRange"]
-
 _DAY = timedelta(days=1)
 _MARGIN = timedelta(minutes=1)
 """So much less than `max_age` is requested, because the request takes time."""

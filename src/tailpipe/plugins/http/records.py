@@ -13,8 +13,6 @@ from typing import Any, Literal, NamedTuple
 from tailpipe.plugin import TailpipeError, UsageError
 from tailpipe.plugins.http.messages import Answer, CutError, excerpt, shown
 
-__all__ = ["Page", "key_of", "lookup", "moment_of", "page_of", "placed", "records_of"]
-
 Body = Literal["auto", "json", "ndjson"]
 
 _CHARSETS = ("iso-8859-1", "latin1", "windows-1252", "utf-16", "utf-16le", "utf-16be", "utf-32")

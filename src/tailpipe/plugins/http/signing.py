@@ -14,8 +14,6 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from tailpipe.plugin import TailpipeError, UsageError
 from tailpipe.plugins.http.messages import Request
 
-__all__ = ["host_of", "signed_by_aws", "signed_token", "sorted_query"]
-
 _PLAIN = "-_.~"
 
 

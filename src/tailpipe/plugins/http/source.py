@@ -34,8 +34,6 @@ from tailpipe.plugins.http.ranges import TimeRange
 from tailpipe.plugins.http.records import Page, key_of, lookup, moment_of, page_of, placed
 from tailpipe.plugins.http.template import added_options, fill, placeholders
 
-__all__ = ["HttpSource"]
-
 _TIMES = ("from", "to")
 _LEAST = 8
 """A shorter part of an address is no secret: a password may be a word that an address has too."""

@@ -9,8 +9,6 @@ from typing import Any
 
 from tailpipe.plugin import Declared, Secret
 
-__all__ = ["added_options", "fill", "filled_in", "placeholders"]
-
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 

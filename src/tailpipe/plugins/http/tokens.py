@@ -17,8 +17,6 @@ from tailpipe.plugins.http.auth import Google, OAuth2
 from tailpipe.plugins.http.messages import Answer, Request, excerpt
 from tailpipe.plugins.http.signing import signed_token
 
-__all__ = ["forget", "renewed_token", "token_of"]
-
 _LIFE = 3600
 _EARLY = 60
 """A token is renewed so many seconds before it expires."""

@@ -25,8 +25,6 @@ from tailpipe.plugins.http.messages import Answer, CutError, Request, origin_of,
 if TYPE_CHECKING:
     from tailpipe.plugins.http.connection import HttpConnection
 
-__all__ = ["Transport"]
-
 MAX_BODY = 256 * 1024 * 1024
 _CHUNK = 64 * 1024
 _REDIRECTS = (301, 302, 303, 307, 308)

@@ -8,8 +8,6 @@ from typing import Any
 
 from tailpipe.plugin import Connection, Secret, TailpipeError, UsageError, option, parse_duration
 
-__all__ = ["Sftp", "asyncssh"]
-
 _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.:%-]{0,252}[A-Za-z0-9_])?")
 
 

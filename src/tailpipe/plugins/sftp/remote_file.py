@@ -10,8 +10,6 @@ from tailpipe.plugin import Artifact, ChangedError
 from tailpipe.plugins.sftp.connection import asyncssh
 from tailpipe.plugins.sftp.session import Session
 
-__all__ = ["RemoteFile"]
-
 _HEAD = 1024
 _MOST = 4 << 20
 """So many bytes are requested at once."""

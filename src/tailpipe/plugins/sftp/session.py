@@ -13,8 +13,6 @@ from typing import Any, TypeVar
 from tailpipe.plugin import Retry, TailpipeError, UsageError, is_transient
 from tailpipe.plugins.sftp.connection import Sftp, asyncssh
 
-__all__ = ["Session", "close_sessions", "session_of"]
-
 T = TypeVar("T")
 
 

@@ -20,8 +20,6 @@ from tailpipe.plugins.sftp.connection import Sftp, asyncssh
 from tailpipe.plugins.sftp.remote_file import RemoteFile
 from tailpipe.plugins.sftp.session import Session, session_of
 
-__all__ = ["SftpFiles"]
-
 _MOST_FILES = 1_000_000
 _DEEPEST = 64
 _BUFFER = 256 * 1024

@@ -9,8 +9,6 @@ from tailpipe.plugins.http.pagination import LinkHeader
 from tailpipe.plugins.http.ranges import TimeRange
 from tailpipe.plugins.http.source import HttpSource
 
-__all__ = ["GitHub", "GitHubAuditLogApi", "GitHubEnterpriseAuditLogApi"]
-
 
 class GitHub(HttpConnection):
     """GitHub Enterprise Cloud."""

@@ -9,8 +9,6 @@ from tailpipe.plugins.http.pagination import Cursor
 from tailpipe.plugins.http.ranges import TimeRange
 from tailpipe.plugins.http.source import HttpSource
 
-__all__ = ["GcpLogging", "GcpLoggingApi", "GoogleWorkspace", "GoogleWorkspaceReportsApi"]
-
 
 class GcpLogging(HttpConnection):
     """Cloud Logging of Google Cloud."""

@@ -9,16 +9,6 @@ from tailpipe.plugins.http.pagination import NextUrl
 from tailpipe.plugins.http.ranges import TimeRange
 from tailpipe.plugins.http.source import HttpSource
 
-__all__ = [
-    "M365",
-    "AzureActivityLogApi",
-    "AzureManagement",
-    "Entra",
-    "EntraAuditApi",
-    "EntraSignInApi",
-    "M365ManagementApi",
-]
-
 
 def _login(scope: str) -> OAuth2:
     """Client credentials of an app registration."""

@@ -9,24 +9,6 @@ from tailpipe.plugins.http.pagination import Cursor, LinkHeader, Numbered
 from tailpipe.plugins.http.ranges import TimeRange
 from tailpipe.plugins.http.source import HttpSource
 
-__all__ = [
-    "Auth0",
-    "Auth0LogsApi",
-    "Cloudflare",
-    "CloudflareAuditApi",
-    "Duo",
-    "DuoAuthApi",
-    "GitLab",
-    "GitLabAuditApi",
-    "GitLabGroupAuditApi",
-    "OnePassword",
-    "OnePasswordEventsApi",
-    "Pipes",
-    "PipesAuditLogApi",
-    "Slack",
-    "SlackAuditLogApi",
-]
-
 
 class Slack(HttpConnection):
     """A Slack Enterprise organization."""
