@@ -92,8 +92,8 @@ def _format(
     points = [sure(f"{count} values in a line, with {_shown(character)} between them")]
     if has_header:
         is_other = any(not _FIELD_NAME.fullmatch(cell) for row in rows for cell in row if cell)
-        said = "the first line names the columns"
-        points.append(sure(said) if is_other else guessed(f"{said}; if it is a row, set header = false"))
+        statement = "the first line names the columns"
+        points.append(sure(statement) if is_other else guessed(f"{statement}; if it is a row, set header = false"))
     else:
         points.append(guessed("no line names the columns: they are column_1, column_2 and so on"))
     format = Delimited(

@@ -70,7 +70,7 @@ def _with_time(lines: Sequence[str], time: str, starts: Sequence[int], encoding:
 
 
 def _prefix(starts: Sequence[int], lines: Sequence[str], time: str) -> str:
-    """What stands before the time: nothing, a bracket, or words of their own."""
+    """The text before the time: nothing, a bracket, or words."""
     if not any(starts):
         return ""
     heads = {line[: match.start()] for line in lines if (match := re.search(time, line[: _NEAR + 40]))}
@@ -91,7 +91,7 @@ def _has_zone_name(rests: Sequence[str]) -> bool:
 
 
 def _fields(rests: list[str]) -> str:
-    """The fields that stand before the message in most lines, as a pattern."""
+    """The fields before the message in most lines, as a pattern."""
     pattern, taken, least = "", set[str](), _MOST * len(rests)
     while len(taken) < _MOST_FIELDS and rests:
         blank = r"\s+" if pattern else r"\s*"

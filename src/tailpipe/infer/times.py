@@ -153,7 +153,7 @@ def _by_form(texts: Sequence[str]) -> TimeSpelling | None:
 
 
 def _slashed(texts: Sequence[str]) -> TimeSpelling | None:
-    """Dates such as 03/04/2024: whether the month comes first only a day above 12 can tell."""
+    """Dates such as 03/04/2024: whether the month comes first only a day above 12 shows."""
     matches = [match for text in texts if (match := _SLASHED.fullmatch(text))]
     if len(matches) < _ALMOST_ALL * len(texts):
         return None
