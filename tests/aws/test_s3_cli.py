@@ -144,7 +144,14 @@ def _skipped(proxy: Proxy, today: date) -> set[int]:
             begun[account] = min(rest[:10], begun.get(account, rest[:10]))
     proxy.asked.clear()
     assert set(begun) == set(ACCOUNTS)
-    return {(today - date.fromisoformat(day.replace("/", "-"))).days for day in begun.values()}
+    return {(today - _newest_skipped(day)).days for day in begun.values()}
+
+
+def _newest_skipped(begin: str) -> date:
+    """The day before the first that is listed; what comes before `2026/10/20` is `2026/10/2/`."""
+    if begin.endswith("/"):
+        return date.fromisoformat(f"{begin[:-1]}0".replace("/", "-")) - timedelta(days=1)
+    return date.fromisoformat(begin.replace("/", "-"))
 
 
 @contextmanager

@@ -82,7 +82,10 @@ def test_random_kills_while_files_move_between_disks_lose_nothing(
     assert (report.lost, report.twice, report.partial) == (0, 0, 0)
 
 
-@pytest.mark.parametrize(("seed", "kills"), [(1, 12), pytest.param(2, 100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("seed", "kills"),
+    [(1, 12), pytest.param(2, 40, marks=pytest.mark.slow), pytest.param(2, 100, marks=pytest.mark.soak)],
+)
 def test_random_kills_and_faults_lose_nothing(server: Server, place: Path, store: str, seed: int, kills: int) -> None:
     harness = LakeHarness(server, place / "ws", seed=seed, store=store)
     soak_lake(harness, kills)

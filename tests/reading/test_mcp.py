@@ -139,8 +139,8 @@ def _attempts(lake: Lake, session: Session, step: int) -> list[str]:
     ("step", "is_stdio"),
     [
         (16, False),
-        pytest.param(1, False, marks=pytest.mark.slow),
-        pytest.param(16, True, marks=pytest.mark.slow),
+        pytest.param(1, False, marks=pytest.mark.soak),
+        (16, True),
     ],
 )
 def test_no_attempt_reads_another_key_host_or_file(lake: Lake, session: Session, step: int, is_stdio: bool) -> None:

@@ -65,7 +65,7 @@ def test_times_of_all_years_are_answered(client: Client) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [6, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [25, pytest.param(100, marks=pytest.mark.soak)])
 def test_a_campaign_of_crashes_disturbs_no_reader_and_leaves_nothing_behind(world: World, count: int) -> None:
     with serving(world.open(), Limits(seconds=5, waiting=200)) as client:
         server = client.explorer.pool.workers._server.pid
