@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
-from tailpipe.infer.plausible import is_address
+from tailpipe.infer.choices import Choices
+from tailpipe.infer.free_text import LEVELS
+from tailpipe.infer.plausible import is_address, is_host
 from tailpipe.infer.point import Point, guessed, sure
-from tailpipe.infer.times import TimeSpelling, is_timely, spelling_of
+from tailpipe.infer.times import Basis, TimeSpelling, is_timely, spelling_of
 from tailpipe.model.table import Column
 
 _NO_VALUE = "-"
@@ -33,6 +36,18 @@ _CLOCK = re.compile(r"\d\d:\d\d:\d\d(?:\.\d+)?")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
+_NAMED_COMMON: tuple[tuple[str, frozenset[str], Callable[[str], object]], ...] = (
+    (
+        "tp_level",
+        frozenset({"level", "severity", "lvl", "loglevel", "levelname", "severitytext"}),
+        re.compile(rf"\s*(?i:{LEVELS}|[tdiwefvc])\s*").fullmatch,
+    ),
+    ("tp_message", frozenset({"message", "msg"}), str.strip),
+    ("tp_host", frozenset({"host", "hostname"}), is_host),
+)
+"""Common columns, the names of fields that fill them, and what their values are."""
+
+
 @frozen
 class Described:
     """The columns and common columns of a table, and what is to say of them."""
@@ -53,7 +68,13 @@ class _Time:
 
 
 def describe(
-    fields: Mapping[str, Sequence[Any]], rows: int, *, is_json: bool = False, is_utc: bool = False
+    fields: Mapping[str, Sequence[Any]],
+    rows: int,
+    basis: Basis,
+    choices: Choices = Choices(),  # noqa: B008
+    *,
+    is_json: bool = False,
+    is_utc: bool = False,
 ) -> Described:
     """Columns for the fields; the values of each are those of the rows, in order.
 
@@ -62,7 +83,7 @@ def describe(
     null_if = None if is_json else _null_text(fields)
     given = {name: [None if value == null_if else value for value in values] for name, values in fields.items()}
     given = {name: values for name, values in given.items() if not _is_renamed(name, given)}
-    times = _times(given)
+    times = _chosen(_times(given, basis), given, choices)
     points: list[Point] = []
     columns = []
     for name, values in list(given.items())[:_MOST_COLUMNS]:
@@ -77,7 +98,7 @@ def describe(
     if (several := _several_times(times, rows)) is not None:
         common["tp_timestamp"] = tuple(times[name].path for name in several)
         points.append(guessed(f"time: the first of {_listed(several)} that a row has"))
-    elif (time := _time_column(given, times, rows, points, is_utc=is_utc)) is not None:
+    elif (time := _time_column(given, times, rows, basis, points, is_utc=is_utc)) is not None:
         columns.insert(0, time)
     common |= _common(given, points)
     if null_if is not None:
@@ -97,7 +118,7 @@ def _null_text(fields: Mapping[str, Sequence[Any]]) -> str | None:
 def _column(name: str, values: Sequence[Any], time: _Time | None, points: list[Point]) -> Column:
     spelled = name if _BARE.fullmatch(name) else _snake(name)
     source = None if spelled == name else f'"{name}"' if '"' not in name else name
-    if time is not None and time.spelling.transform is None:
+    if time is not None:
         return Column(spelled, "timestamp", source=source, time_format=time.spelling.time_format)
     return Column(spelled, _type(name, [value for value in values if value is not None], points), source=source)
 
@@ -136,18 +157,49 @@ def _whole(name: str, texts: Sequence[str], points: list[Point]) -> str:
     return "bigint"
 
 
-def _times(fields: Mapping[str, Sequence[Any]]) -> dict[str, _Time]:
+def _times(fields: Mapping[str, Sequence[Any]], basis: Basis) -> dict[str, _Time]:
     found = {}
     for name, values in fields.items():
-        spelling = spelling_of(name, values)
+        spelling = spelling_of(name, values, basis)
         if spelling is not None:
             path = name if _BARE.fullmatch(name) else f'"{name}"'
             found[name] = _Time(path, spelling, sum(value is None for value in values))
     return found
 
 
+def _chosen(times: Mapping[str, _Time], fields: Mapping[str, Sequence[Any]], choices: Choices) -> Mapping[str, _Time]:
+    """The times, or the one that the user has named by its field or its format."""
+    if choices.time_field is not None:
+        name = choices.time_field
+        if name not in fields and name.partition(".")[0] not in fields:
+            raise UsageError(f'there is no field "{name}"', hint=f"there are: {_listed(list(fields))}")
+        return {name: times.get(name, _Time(name, TimeSpelling(), 0))}
+    form = choices.time_format
+    if form is None:
+        return times
+    layout = choices.layout
+    fitting = [
+        name
+        for name, values in fields.items()
+        if any(value is not None for value in values)
+        and all(value is None or layout is None or layout.strict.fullmatch(str(value).strip()) for value in values)
+        and (layout is not None or is_timely(name))
+    ]
+    if not fitting:
+        raise UsageError(f'no field holds times such as "{form}"', hint=f"there are: {_listed(list(fields))}")
+    name = fitting[0]
+    path = name if _BARE.fullmatch(name) else f'"{name}"'
+    return {name: _Time(path, TimeSpelling(form), sum(value is None for value in fields[name]))}
+
+
 def _time_column(
-    fields: Mapping[str, Sequence[Any]], times: Mapping[str, _Time], rows: int, points: list[Point], *, is_utc: bool
+    fields: Mapping[str, Sequence[Any]],
+    times: Mapping[str, _Time],
+    rows: int,
+    basis: Basis,
+    points: list[Point],
+    *,
+    is_utc: bool,
 ) -> Column | None:
     """Where `tp_timestamp` comes from; None if the table has no time of its own."""
     if pair := _date_and_clock(fields):
@@ -155,7 +207,7 @@ def _time_column(
         points.append(sure(f"time: {pair[0]} and {pair[1]} together"))
         points.append(guessed("times have no zone: taken as UTC (set timezone of the format if they are local)"))
         return Column("tp_timestamp", transform=f"{date} || ' ' || {clock}")
-    inner = {} if times else _inner_times(fields)
+    inner = {} if times else _inner_times(fields, basis)
     chosen = min((times or inner).items(), key=lambda one: _rank(one[0], one[1], rows), default=None)
     if chosen is None:
         return None
@@ -166,8 +218,6 @@ def _time_column(
     else:
         points.append(sure(f"time: {name}, in {rows - time.missing:,} of {rows:,} rows"))
     points.extend(() if is_utc else time.spelling.points)
-    if time.spelling.transform is not None:
-        return Column("tp_timestamp", transform=time.spelling.transform.replace("{}", _quoted(name)))
     return Column("tp_timestamp", source=time.path, time_format=time.spelling.time_format)
 
 
@@ -198,7 +248,7 @@ def _all(pattern: re.Pattern[str], values: Sequence[Any]) -> bool:
     return bool(texts) and all(map(pattern.fullmatch, texts))
 
 
-def _inner_times(fields: Mapping[str, Sequence[Any]]) -> dict[str, _Time]:
+def _inner_times(fields: Mapping[str, Sequence[Any]], basis: Basis) -> dict[str, _Time]:
     """Times inside objects, by their paths."""
     import json
 
@@ -214,8 +264,8 @@ def _inner_times(fields: Mapping[str, Sequence[Any]]) -> dict[str, _Time]:
             _gather(one, _step(name), values, 0)
     found = {}
     for path, given in values.items():
-        spelling = spelling_of(path.replace('"', ""), given)
-        if spelling is not None and spelling.transform is None and is_timely(path.replace('"', "")):
+        spelling = spelling_of(path.replace('"', ""), given, basis)
+        if spelling is not None and is_timely(path.replace('"', "")):
             rows = max(len(one) for one in fields.values())
             found[path] = _Time(path, spelling, rows - len([one for one in given if one is not None]))
     return found
@@ -238,6 +288,10 @@ def _common(fields: Mapping[str, Sequence[Any]], points: list[Point]) -> dict[st
     emails = [name for name, values in fields.items() if _mostly(lambda text: bool(_EMAIL.fullmatch(text)), values)]
     users = [name for name, values in fields.items() if _USER.search(name) and _mostly(_is_word, values)]
     found: dict[str, tuple[str, ...]] = {}
+    for common, names, is_one in _NAMED_COMMON:
+        holding = [name for name, values in fields.items() if _last(name) in names and _nearly_all(is_one, values)]
+        if len(holding) == 1:
+            found[common] = (_step(holding[0]),)
     if addresses:
         found["tp_ips"] = tuple(map(_step, addresses))
         named = [name for name in addresses if _SOURCE.search(name)]
@@ -250,6 +304,15 @@ def _common(fields: Mapping[str, Sequence[Any]], points: list[Point]) -> dict[st
     if emails:
         found["tp_emails"] = tuple(map(_step, emails))
     return found
+
+
+def _last(name: str) -> str:
+    return re.sub(r"[^a-z]", "", name.rpartition(".")[2].lower())
+
+
+def _nearly_all(test: Callable[[str], object], values: Sequence[Any]) -> bool:
+    texts = [value for value in values if isinstance(value, str) and value]
+    return bool(texts) and sum(map(bool, map(test, texts))) >= 0.95 * len(texts)
 
 
 def _mostly(test: Any, values: Sequence[Any]) -> bool:

@@ -17,7 +17,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tailpipe.errors import TailpipeError
+from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.formats.grok import compile_layout
 from tailpipe.frozen import frozen
 from tailpipe.infer.claims import Claims, claims_of, weights
@@ -28,6 +28,7 @@ from tailpipe.infer.trial import Fit, fits, try_table
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.format import Format
+from tailpipe.model.nearest import named
 from tailpipe.model.outputs import COMMON_TYPES
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
@@ -154,6 +155,13 @@ class Recogniser:
             text = [one for one in self._known if one.claims is None and one.format.encoding is not None]
             found += [self._read_text(one, sample) for one in self._fitting(text, sample)]
         return self._ranked(found, sample, source)
+
+    def judge(self, name: str, sample: Sample) -> Judged:
+        """How well the table of a name fits, whether it is recognised or not."""
+        table = named("table", name, self._tables)
+        if table.format is None:
+            raise UsageError(f"table {name} has no format", hint="set one with --format")
+        return replace(self._read(_Known(table, table.format, None), sample, 1.0), doubts=("requested by --table",))
 
     @cached_property
     def _connection(self) -> duckdb.DuckDBPyConnection:
