@@ -214,7 +214,7 @@ def _bound(node: Any, key: str, value: Any) -> Any:
 
 def _each(name: Name, key: str, value: Any) -> Expression:
     if len(name.parts) == 1:
-        raise Problem('"each"is an incomplete name', name.span, "write each.key or each.value")
+        raise Problem('"each" is an incomplete name', name.span, "write each.key or each.value")
     known: dict[str, Any] = {"key": key, "value": value}
     found, address = known.get(name.parts[1]), ".".join(name.parts[:2])
     if name.parts[1] not in known:

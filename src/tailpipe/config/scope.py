@@ -86,7 +86,7 @@ class Scope:
         count = LABELS[kind]
         if len(name.parts) <= count:
             shape = ".".join([kind, *("TABLE" if kind == "partition" else "TYPE", "NAME")[-count:]])
-            raise Problem(f'"{".".join(name.parts)}"is an incomplete name', name.span, f"write {shape}")
+            raise Problem(f'"{".".join(name.parts)}" is an incomplete name', name.span, f"write {shape}")
         reference = Reference(kind, tuple(name.parts[1 : count + 1]))
         rest = name.parts[count + 1 :]
         if reference not in self.blocks and reference not in self.made:

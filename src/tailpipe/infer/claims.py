@@ -55,7 +55,7 @@ def claims_of(table: Table) -> Claims:
 
 
 def weights(claims: Iterable[Claims]) -> dict[Path, float]:
-    """What each path tells: the fewer tables have a column for it, the more."""
+    """The weight of each path: the fewer tables have a column for it, the higher."""
     found: Counter[Path] = Counter()
     for one in claims:
         found.update(frozenset().union(*one.columns.values()))

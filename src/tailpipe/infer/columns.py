@@ -92,8 +92,8 @@ def describe(
         columns.append(_column(name, values, times.get(name), points))
     ids = [one.name for one in columns if one.type == "bigint" and _ID.fullmatch(one.name)]
     if ids:
-        said = f"{_listed(ids)} {'is a number' if len(ids) == 1 else 'are numbers'}"
-        points.append(guessed(f"{said}; use varchar if letters or leading zeros can occur"))
+        statement = f"{_listed(ids)} {'is a number' if len(ids) == 1 else 'are numbers'}"
+        points.append(guessed(f"{statement}; use varchar if letters or leading zeros can occur"))
     common: dict[str, str | tuple[str, ...]] = {}
     if (several := _several_times(times, rows)) is not None:
         common["tp_timestamp"] = tuple(times[name].path for name in several)

@@ -17,7 +17,7 @@ from tailpipe.frozen import frozen
 from tailpipe.infer.choices import Choices
 from tailpipe.infer.kind import Kind, earliest_in, kind_of
 from tailpipe.infer.names import free_name, partition_name, table_name
-from tailpipe.infer.places import Group, Target, groups_of, rotated_beside
+from tailpipe.infer.places import Group, Target, groups_of, with_rotated
 from tailpipe.infer.point import Point, sure
 from tailpipe.infer.recognise import Recogniser
 from tailpipe.infer.sample import UnusableError, read_sample
@@ -100,9 +100,9 @@ def infer(
     artifacts = target.artifacts()
     is_listed_whole = True
     if target.is_file and artifacts:
-        target = rotated_beside(target)
+        target = with_rotated(target)
         is_listed_whole = target.is_file
-        artifacts = artifacts if target.is_file else _beside(target, artifacts[0])
+        artifacts = artifacts if target.is_file else _with_rotated(target, artifacts[0])
     problems = [one.problem for one in artifacts if one.problem]
     artifacts = [one for one in artifacts if not one.problem]
     if not artifacts:
@@ -131,7 +131,7 @@ def infer(
     return Inference(target.text, tuple(found), tuple(skipped))
 
 
-def _beside(target: Target, artifact: Artifact) -> list[Artifact]:
+def _with_rotated(target: Target, artifact: Artifact) -> list[Artifact]:
     """The files of a target that are a file or rotated versions of it."""
     pattern = groups_of([artifact])[0].template.pattern
     return [

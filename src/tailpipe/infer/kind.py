@@ -82,9 +82,10 @@ def kind_of(
 def _recognised(fitting: list[Judged], sample: Sample, now: datetime) -> Kind:
     best, *others = fitting
     table = best.table
-    said = f"table {table.name}, {'shipped' if table.is_shipped else 'in the config'}: {_counted(best.fit, sample)}"
+    origin = "shipped" if table.is_shipped else "in the config"
+    statement = f"table {table.name}, {origin}: {_counted(best.fit, sample)}"
     points = [
-        sure(said) if best.is_sure else guessed(said),
+        sure(statement) if best.is_sure else guessed(statement),
         sure(f"{best.filled} of {best.columns} columns have values"),
         *(guessed(f"{doubt}: it may be another kind of log") for doubt in best.doubts),
     ]
@@ -122,8 +123,8 @@ def _made(guess: Guess, sample: Sample, name: str, now: datetime, choices: Choic
         table, fit, years = _fitted(_without_time(table), sample, now)
     if fit.share < _HALF:
         raise UnusableError(f'cannot make a table for "{sample.artifact.path}": {_counted(fit, sample)}')
-    said = f"format {format.type}: {_counted(fit, sample)}"
-    first = sure(said) if fit.share >= _ALMOST_ALL and guess.has_time else guessed(said)
+    statement = f"format {format.type}: {_counted(fit, sample)}"
+    first = sure(statement) if fit.share >= _ALMOST_ALL and guess.has_time else guessed(statement)
     points += [*_few(fit), *_years(years)]
     if sample.bad_lines:
         points.append(guessed(f"{sample.bad_lines} lines hold bytes that are not UTF-8; they become \ufffd"))

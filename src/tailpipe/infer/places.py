@@ -65,7 +65,7 @@ class Target:
     """The folder of a bucket that all paths are below."""
 
     def artifacts(self) -> list[Artifact]:
-        """What is there; of very much the first few thousand."""
+        """The files of the target; of a very large one the first few thousand."""
         return list(islice(self.source.artifacts(_ANY_DAY), _LISTED))
 
 
@@ -150,14 +150,14 @@ def groups_of(artifacts: Sequence[Artifact]) -> list[Group]:
     return sorted(groups, key=lambda group: (-len(group.artifacts), group.template.pattern))
 
 
-def rotated_beside(target: Target) -> Target:
-    """The target with the rotated and compressed versions of a single file, if there are any beside it."""
+def with_rotated(target: Target) -> Target:
+    """The target with the rotated and compressed versions of a single file, if the directory has any."""
     path = Path(target.text)
     mine = template_of(path.name)
     if mine.is_dated or mine.is_rotated or has_magic(str(path)):
         return target
-    beside = [template_of(one.name) for one in path.parent.iterdir() if one.name != path.name and one.is_file()]
-    if not any(one.pattern == mine.pattern and not one.is_dated for one in beside):
+    others = [template_of(one.name) for one in path.parent.iterdir() if one.name != path.name and one.is_file()]
+    if not any(one.pattern == mine.pattern and not one.is_dated for one in others):
         return target
     return replace(target, source=replace(target.source, paths=(f"{path}*",)), is_file=False)  # type: ignore[call-arg]
 

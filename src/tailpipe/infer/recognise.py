@@ -106,7 +106,7 @@ class Judged:
 
     @property
     def is_sure(self) -> bool:
-        """Whether nothing tells against it."""
+        """Whether there is no doubt about it."""
         return not self.doubts and not self.has_rival
 
 
@@ -278,7 +278,7 @@ class Recogniser:
         return judged if rows is None else self._doubted(judged, rows)
 
     def _doubted(self, judged: Judged, rows: pa.Table) -> Judged:
-        """The table with what its values tell against it."""
+        """The table with the doubts that its values raise."""
         doubts = [*_about_programs(judged, rows)]
         worst = 0.0
         for column in judged.table.columns:
@@ -310,7 +310,7 @@ class Recogniser:
 
 
 def _about_programs(judged: Judged, rows: pa.Table) -> Iterator[str]:
-    """What tells against a table of lines that any program may write: its format reads those of all products."""
+    """Doubts about a table of lines that any program may write: its format reads those of all products."""
     table = judged.table
     if table.format is None or table.format.type != "syslog":
         return

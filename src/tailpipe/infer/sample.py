@@ -37,7 +37,7 @@ class Held(Source):
     content: bytes = fact("What the artifact holds.", default=b"")
 
     def artifacts(self, window: Window) -> Iterator[Artifact]:  # noqa: ARG002
-        """Nothing: whoever makes it knows its artifact."""
+        """Nothing: its caller knows the artifact."""
         return iter(())
 
     def open(self, artifact: Artifact) -> BinaryIO:  # noqa: ARG002

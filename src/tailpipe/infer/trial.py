@@ -52,7 +52,7 @@ def fit(format: Format, sample: Sample, now: datetime) -> Fit:
 def fits(
     format: Format, sample: Sample, now: datetime, connection: duckdb.DuckDBPyConnection, share: float = 1.0
 ) -> bool:
-    """Whether a format reads that part of the rows. Where lines are rows, its parser alone is asked, which is cheap."""
+    """Whether a format reads that part of the rows. Where lines are rows, only its parser runs, which is cheap."""
     reader = format.read_as()
     is_plain = reader.event_start is None and reader.joining is None and reader.noun == "line"
     if not is_plain or sample.encoding is None or sample.artifact.uri.endswith(".parquet"):

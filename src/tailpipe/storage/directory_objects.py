@@ -78,7 +78,7 @@ class DirectoryObjects:
         """Write an object whether there is one or not, in one step."""
         path = self._path(key)
         self.requests.count("put")
-        with self._told("write", key):
+        with self._reported("write", key):
             draft = self._make_draft(iter((data,)))
             try:
                 changed = self._with_directory(path, lambda: self._tree.rename(draft, path))
@@ -90,18 +90,18 @@ class DirectoryObjects:
         """The bytes of an object, or at most `length` of them from `start` on."""
         path = self._path(key)
         self.requests.count("get")
-        with self._told("read", key), self._found(key):
+        with self._reported("read", key), self._found(key):
             return self._tree.read(path, start, length)
 
     def fetch(self, key: str, target: Path) -> str:
         """Copy an object into a local file."""
         path, digest = self._path(key), hashlib.sha256()
         self.requests.count("get")
-        with self._told("read", key), self._found(key):
+        with self._reported("read", key), self._found(key):
             source = path.open("rb")
         with source, target.open("wb") as file:
             while True:
-                with self._told("read", key):
+                with self._reported("read", key):
                     chunk = source.read(_CHUNK_BYTES)
                 if not chunk:
                     return digest.hexdigest()
@@ -111,7 +111,7 @@ class DirectoryObjects:
     def copy(self, key: str, target: str) -> None:
         """Copy an object to another key, durably."""
         path, new = self._path(key), self._path(target)
-        with self._told("read", key), self._found(key):
+        with self._reported("read", key), self._found(key):
             source = path.open("rb")
         with source:
             self._put(target, new, iter(lambda: source.read(_CHUNK_BYTES), b""))
@@ -120,7 +120,7 @@ class DirectoryObjects:
         """The facts of an object; None if there is none."""
         path = self._path(key)
         self.requests.count("head")
-        with self._told("read", key):
+        with self._reported("read", key):
             try:
                 facts = _facts(key, path)
             except _ABSENT:
@@ -135,7 +135,7 @@ class DirectoryObjects:
         if after is not None:
             check_key(after, self.location)
         self.requests.count("list")
-        with self._told("list", prefix):
+        with self._reported("list", prefix):
             self._check_root()
             yield from self._walk(below, after or "")
 
@@ -146,17 +146,17 @@ class DirectoryObjects:
         for key in keys:
             path = self._path(key)
             self.requests.count("delete")
-            with self._told("delete", key), suppress(*_ABSENT):
+            with self._reported("delete", key), suppress(*_ABSENT):
                 path.unlink()
                 changed.add(path.parent)
         for directory in sorted(changed, key=lambda path: -len(path.parts)):
-            with self._told("delete", ""):
+            with self._reported("delete", ""):
                 self._settle({self._prune(directory)})
 
     def now(self) -> datetime:
         """The time at which a file that is written now says it was modified: by the clock of the file server."""
         self.requests.count("put")
-        with self._told("write", f"{RESERVED}/clock"):
+        with self._reported("write", f"{RESERVED}/clock"):
             draft = self._make_draft(iter((b"now",)))
             try:
                 return _modified(draft.stat())
@@ -168,7 +168,7 @@ class DirectoryObjects:
 
     def _put(self, key: str, path: Path, chunks: Iterator[bytes]) -> bool:
         self.requests.count("put")
-        with self._told("write", key):
+        with self._reported("write", key):
             if self._tree.is_taken(path):
                 self._settle({path.parent})  # its writer may not have come so far
                 return False
@@ -177,12 +177,12 @@ class DirectoryObjects:
                 is_new, changed = self._publish(draft, path)
             finally:
                 draft.unlink(missing_ok=True)
-        with self._told("write", key, is_unknown=True):
+        with self._reported("write", key, is_unknown=True):
             self._settle(changed)
         return is_new
 
     def _make_draft(self, chunks: Iterator[bytes]) -> Path:
-        """A file that nobody reads yet, durable but for its name."""
+        """A file that no process reads yet, durable but for its name."""
         self._check_root()
         drafts = self._root / RESERVED
         if not drafts.is_dir():
@@ -239,7 +239,7 @@ class DirectoryObjects:
         raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), str(path.parent))
 
     def _sweep(self, drafts: Path, fresh: Path) -> None:
-        """Remove what killed writers have left, once; how old it is, a fresh draft tells by the same clock."""
+        """Remove what killed writers have left, once; its age is measured by the clock of the file system."""
         if self._is_swept:
             return
         self._is_swept = True
@@ -298,7 +298,7 @@ class DirectoryObjects:
             raise _AbsentError(2, "no such object", f"{self.location}/{key}") from None
 
     @contextmanager
-    def _told(self, action: str, key: str, *, is_unknown: bool = False) -> Iterator[None]:
+    def _reported(self, action: str, key: str, *, is_unknown: bool = False) -> Iterator[None]:
         """What the file system refuses, as an error of the store."""
         try:
             yield
@@ -348,11 +348,11 @@ def _modified(status: os.stat_result) -> datetime:
 
 
 def _reason(error: OSError, root: Path) -> tuple[str, str]:
-    said = (error.strerror or str(error)).lower()
+    text = (error.strerror or str(error)).lower()
     if error.errno in _FULL:
         return "the disk is full", "free some space, then run it again"
     if error.errno in _DENIED:
-        return said, f'make "{root}" readable and writable for this user, or correct the location'
+        return text, f'make "{root}" readable and writable for this user, or correct the location'
     if error.errno in _NAME:
-        return said, "a directory cannot hold this key: use a bucket, or another key"
-    return said, f'check the disk or the network mount of "{root}"'
+        return text, "a directory cannot hold this key: use a bucket, or another key"
+    return text, f'check the disk or the network mount of "{root}"'

@@ -148,7 +148,7 @@ class LocalStorage(LocalTree):
         return one.exists() and other.exists() and one.samefile(other)
 
     def write(self, path: Path, data: bytes) -> None:
-        """Write a private file that nobody reads yet, durably but for its name."""
+        """Write a private file that no process reads yet, durably but for its name."""
         self.delete(path)  # what a killed process has left may be protected
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(data)
@@ -213,7 +213,7 @@ class LocalStorage(LocalTree):
         return True
 
     def protect(self, path: Path) -> None:
-        """Make a file readable by its owner alone, and writable by nobody."""
+        """Make a file readable by its owner alone, and read-only."""
         path.chmod(0o400)
 
     def sync(self, path: Path) -> None:
@@ -241,7 +241,7 @@ class LocalStorage(LocalTree):
             os.close(handle)
 
     def filesystem(self, path: Path) -> str:
-        """The type of the file system of a path, or an empty text where the system does not tell."""
+        """The type of the file system of a path, or an empty text if the system does not report it."""
         try:
             lines = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:

@@ -33,7 +33,7 @@ class Location:
         return self.scheme == "file"
 
     def holds(self, other: Location) -> bool:
-        """Whether the objects of the other lie in this place too."""
+        """Whether this place contains the objects of the other."""
         mine, theirs = (f"{root}/" if (root := one.root.rstrip("/")) else "" for one in (self, other))
         return (self.scheme, self.host) == (other.scheme, other.host) and theirs.startswith(mine)
 

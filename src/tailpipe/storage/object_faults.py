@@ -17,7 +17,7 @@ _STATUS = re.compile(r"\binner: Status \{\s+status: (\d{3})")
 _KIND = re.compile(r"\bHttpError \{\s+kind: (\w+)")
 _ADDRESS = re.compile(r"\buri: Some\(\s+(\S+),\s")
 _DELETED = re.compile(r"DeleteFailed \{.*?code: \"(\w+)\"", re.DOTALL)
-_SAID = {name: re.compile(rf"<{name}>\s*([^<>]+?)\s*</{name}>") for name in ("Code", "Message", "Region")}
+_ELEMENTS = {name: re.compile(rf"<{name}>\s*([^<>]+?)\s*</{name}>") for name in ("Code", "Message", "Region")}
 _NO_TOKEN = re.compile(r"\bsource: (?:TokenRequest|Credential|TokenResponseBody) \{|\bpath: \"External \w+ credential")
 _PAST_END = "InvalidRangeRequest {"
 _REDIRECTED = "redirect without LOCATION"
@@ -54,7 +54,7 @@ class Fault:
 
     status: int | None = None
     code: str = ""
-    said: str = ""
+    text: str = ""
     region: str = ""
     kind: str = ""
     """How the connection failed: Connect, Timeout, Request, Interrupted or Decode. Empty if there was an answer."""
@@ -74,7 +74,7 @@ class Fault:
 
     @property
     def is_present(self) -> bool:
-        """Whether an object stands in the way of a put-if-absent."""
+        """Whether an object of that name prevents a put-if-absent."""
         return self.status in (409, 412, 304) and self.code in _PRESENT
 
     @property
@@ -101,10 +101,10 @@ def fault_of(error: Exception) -> Fault:
     if _NO_TOKEN.search(text):
         return Fault(has_no_credentials=True)
     status, kind, deleted = _STATUS.search(text), _KIND.search(text), _DELETED.search(text)
-    said = {name: found[1] for name, pattern in _SAID.items() if (found := pattern.search(text))}
-    code = said.get("Code", "") or (deleted[1] if deleted else "")
+    answered = {name: found[1] for name, pattern in _ELEMENTS.items() if (found := pattern.search(text))}
+    code = answered.get("Code", "") or (deleted[1] if deleted else "")
     if _REDIRECTED in text:
-        return Fault(status=301, code="PermanentRedirect", region=said.get("Region", ""))
+        return Fault(status=301, code="PermanentRedirect", region=answered.get("Region", ""))
     if _PAST_END in text:
         return Fault(status=416)
     address = _ADDRESS.search(text)
@@ -112,8 +112,8 @@ def fault_of(error: Exception) -> Fault:
     return Fault(
         status=known or _status_by_type(error, code),
         code=code,
-        said=said.get("Message", ""),
-        region=said.get("Region", ""),
+        text=answered.get("Message", ""),
+        region=answered.get("Region", ""),
         kind=kind[1] if kind and not status else "",
         host=(urlsplit(address[1]).hostname or "") if address else "",
         is_unresolved="dns error" in text,
@@ -153,7 +153,7 @@ def _reason(fault: Fault, location: str, action: str) -> tuple[str, str]:
     if fault.code in _WRONG or fault.status == 401:
         return f"the credentials were rejected ({fault.code or fault.status})", _login_hint(location)
     if fault.code == "Redirected":
-        return f"{fault.said}, which is not followed", "check the endpoint of the connection"
+        return f"{fault.text}, which is not followed", "check the endpoint of the connection"
     if fault.code in _ELSEWHERE or fault.status in (301, 307):
         where = f'set region = "{fault.region}"' if fault.region else "set the region of the bucket"
         return f"the bucket is in {f'region {fault.region}' if fault.region else 'another region'}", (
@@ -167,22 +167,22 @@ def _reason(fault: Fault, location: str, action: str) -> tuple[str, str]:
 
 
 def _refusal(fault: Fault, location: str, action: str) -> tuple[str, str]:
-    told = " ".join(f"{fault.status} {fault.code}".split())
+    status = " ".join(f"{fault.status} {fault.code}".split())
     if fault.code in _FULL or fault.status == 507:
-        return f"the store is full ({told})", "free some space or raise the quota, then run it again"
+        return f"the store is full ({status})", "free some space or raise the quota, then run it again"
     if fault.code in _ARCHIVED:
         return "the object is archived", "restore it, then run it again"
     if fault.code in _DAMAGED:
-        return f"the bytes were damaged on the way ({told})", "run it again"
+        return f"the bytes were damaged on the way ({status})", "run it again"
     if fault.status == 403:
         hint = f"the credentials need permission to {action} objects there"
         return "permission denied", f"{hint}, and must be correct" if not fault.code else hint
     if fault.is_transient:
-        return f"the store is too busy ({told})", "run it again later"
+        return f"the store is too busy ({status})", "run it again later"
     if fault.status == 404:
         return "not found", "check the location of the store"
-    said = " ".join(redacted(fault.said).split())[:200]
-    return f"the store answered {told}{f': {said}' if said else ''}", f"check {location} and its connection"
+    text = " ".join(redacted(fault.text).split())[:200]
+    return f"the store answered {status}{f': {text}' if text else ''}", f"check {location} and its connection"
 
 
 def _unreached(fault: Fault) -> tuple[str, str]:

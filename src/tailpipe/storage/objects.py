@@ -97,7 +97,7 @@ class Objects(Protocol):
         ...
 
     def copy(self, key: str, target: str) -> None:
-        """Copy an object to another key, which nobody else gives other bytes; FileNotFoundError if there is none."""
+        """Copy an object to another key, which never gets other bytes; FileNotFoundError if there is none."""
         ...
 
     def head(self, key: str) -> ObjectFacts | None:

@@ -368,7 +368,7 @@ _MEMORY = _Budget(_MEMORY_BYTES)
 
 
 def _rebuilt(store: RemoteStore, timeout: timedelta, *, retries: int) -> Any:
-    """The same bucket with our own limits of time and repetition."""
+    """A client of the bucket with our own limits of time and repetition."""
     arguments, options = cast("Any", store).__getnewargs_ex__()
     limits = {"connect_timeout": _CONNECT_TIMEOUT, "timeout": timeout, "user_agent": "tailpipe"}
     options["client_options"] = {**(options.get("client_options") or {}), **limits}

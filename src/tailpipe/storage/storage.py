@@ -100,7 +100,7 @@ class LocalTree(Storage, Protocol):
         ...
 
     def write(self, path: Path, data: bytes) -> None:
-        """Write a private file that nobody reads yet, durably but for its name."""
+        """Write a private file that no process reads yet, durably but for its name."""
         ...
 
     def rename(self, source: Path, target: Path) -> None:
@@ -120,7 +120,7 @@ class LocalTree(Storage, Protocol):
         ...
 
     def protect(self, path: Path) -> None:
-        """Make a file readable by its owner alone, and writable by nobody."""
+        """Make a file readable by its owner alone, and read-only."""
         ...
 
     def sync(self, path: Path) -> None:
@@ -140,5 +140,5 @@ class LocalTree(Storage, Protocol):
         ...
 
     def filesystem(self, path: Path) -> str:
-        """The type of the file system of a path, or an empty text where the system does not tell."""
+        """The type of the file system of a path, or an empty text if the system does not report it."""
         ...

@@ -97,7 +97,7 @@ class Cache:
                 draft.unlink()
 
     def evict(self) -> int:
-        """Bring the cache below its limit; how many bytes went. One process does it at a time, and nobody waits."""
+        """Bring the cache below its limit; returns the bytes removed. One process at a time does it."""
         with self._alone() as is_alone:
             if not is_alone:
                 return 0
@@ -144,10 +144,10 @@ def _link(source: Path, target: Path) -> None:
     except OSError as error:
         if error.errno not in CANNOT_LINK:
             raise
-        beside = target.with_name(f"{target.name}.copy")
-        shutil.copyfile(source, beside)
-        beside.chmod(0o600)
-        beside.rename(target)
+        copy = target.with_name(f"{target.name}.copy")
+        shutil.copyfile(source, copy)
+        copy.chmod(0o600)
+        copy.rename(target)
 
 
 def _sha256(path: Path) -> str:

@@ -136,7 +136,7 @@ class _Probe:
             raise _LackError("an object that was written is not listed")
 
     def race(self) -> None:
-        """Several writers of one key: exactly one must be told that it wrote it, and its bytes must stay."""
+        """Several writers of one key: exactly one must succeed, and its bytes must stay."""
         if self.objects.put(self.keys[0], b"other"):
             raise _LackError("an object that exists was overwritten by a conditional write")
         for key in self.keys[1:]:

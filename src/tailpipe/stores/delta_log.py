@@ -163,7 +163,7 @@ def _listed(objects: Objects, root: str, begin: int) -> tuple[dict[int, int], se
 
 
 def _last_checkpoint(objects: Objects, root: str) -> int:
-    """Where a checkpoint should be; 0 if nobody says."""
+    """The version of the last checkpoint by the pointer file; 0 without one."""
     try:
         return int(json.loads(objects.get(log_key(root, _LAST)))["version"])
     except (FileNotFoundError, ValueError, KeyError, TypeError):

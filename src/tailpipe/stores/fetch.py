@@ -40,7 +40,7 @@ StoreOf = Callable[[str], Store | None]
 
 @frozen
 class Limits:
-    """What reading may do: how many bytes a statement may fetch (None: any), and whether it may ask a store at all."""
+    """What reading may do: how many bytes a statement may fetch (None: any), and whether it may use a store at all."""
 
     fetch_bytes: int | None = FETCH_BYTES
     is_offline: bool = False
@@ -143,7 +143,7 @@ class Reader:
         return self._gate.prefix if self._gate is not None else None
 
     def failure(self) -> TailpipeError | None:
-        """Why the gate could not read the store since it was last asked."""
+        """Why the gate could not read the store since the last call."""
         if self._gate is None:
             return None
         found, self._gate.failure = self._gate.failure, None
@@ -154,7 +154,7 @@ class Reader:
         self._is_interrupted.clear()
 
     def interrupt(self) -> None:
-        """End what is being fetched; whoever waits for it gets `KeyboardInterrupt`. Nobody waits for the store."""
+        """End running fetches without waiting for the store; their callers get `KeyboardInterrupt`."""
         self._is_interrupted.set()
         if self._gate is not None:
             self._gate.cut()
@@ -221,7 +221,7 @@ class Reader:
             work.is_cancelled.set()
 
     def _run(self, work: _Work) -> None:
-        """What each thread does: one file after the other, until there is none, or nobody wants them any more."""
+        """What each thread does: one file after the other, until there is none left or the fetch is ended."""
         while not work.is_cancelled.is_set():
             try:
                 file = work.waiting.get_nowait()

@@ -170,7 +170,7 @@ def _since_whole(writer: Writer, objects: Objects, newest: LogEntry) -> list[Log
 
 
 def _resolve(writer: Writer, found: Displaced) -> Conflict:
-    """Do what can be done for a dropped transaction: carry over what nobody has taken, or delete again."""
+    """Do what can be done for a dropped transaction: carry over what is not taken yet, or delete again."""
     manifest, carried = found.manifest, 0
     if manifest.kind == "delete":
         days = [one.days for _, one in manifest.coverage if isinstance(one, Drop)]

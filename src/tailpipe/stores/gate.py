@@ -88,7 +88,7 @@ class Gate:
 
 
 def is_own(client: int, server: int, proc: Path = Path("/proc/self")) -> bool:
-    """Whether a connection over loopback between two ports was opened by this process; yes, where nobody can tell."""
+    """Whether a connection over loopback between two ports was opened by this process; true if unknown."""
     wanted = [f"0100007F:{client:04X}", f"0100007F:{server:04X}"]
     try:
         lines = (proc / "net/tcp").read_text().splitlines()[1:]
@@ -169,7 +169,7 @@ class _Handler(BaseHTTPRequestHandler):
             gate.sent += len(data)
 
     def _found(self) -> tuple[int, Read] | None:
-        """The file that is asked for, by this process and by our own address; a refusal otherwise."""
+        """The requested file, if this process requests it by our own address; a refusal otherwise."""
         host = "{}:{}".format(*self.server.server_address)
         found = self.server.gate.find(self.requestline.split()[1])  # `path` is not always as it was sent
         if found is None or not self._is_own or self.headers.get("Host") != host:

@@ -82,7 +82,7 @@ def check_where(where: str) -> Iterator[SqlProblem]:
 
 
 def _facts(named: set[str]) -> Callable[[Filed], _Facts]:
-    """What tells files apart as far as the named columns do."""
+    """The values of the named columns by which files differ."""
     has_partition = bool(named & {"tp_table", "tp_partition"})
     has_index, has_date = "tp_index" in named, bool(named & set(FILE_COLUMNS[3:]))
     return lambda file: (
@@ -109,7 +109,7 @@ def _row(number: int, partition: str, index: str | None, day: date) -> dict[str,
 
 
 def _clock(now: datetime) -> Iterator[str]:
-    """Let what asks DuckDB for the time get `now`, so that a rule has one answer for one moment."""
+    """Replace the clock functions of DuckDB by `now`, so that a rule has one answer for one moment."""
     moment = now.astimezone(UTC)
     yield "SET TimeZone = 'UTC'"
     for name in ("current_date", "today"):

@@ -105,7 +105,7 @@ def log_key(partition: str, version: int) -> str:
 
 
 def checkpoint_key(partition: str, version: int) -> str:
-    """The key of the checkpoint of a version: the state that its log tells up to there."""
+    """The key of the checkpoint of a version: the state after the entries up to there."""
     return f"{log_prefix(partition)}{version:0{_DIGITS}d}{CHECKPOINT}"
 
 

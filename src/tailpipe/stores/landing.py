@@ -158,7 +158,7 @@ class Landing:
 
 
 def _problems(objects: Objects, file: StagedFile) -> Iterator[str]:
-    """What speaks against an object, by its end: one byte more is asked for than it has, which proves its size."""
+    """What is wrong with an object, by its end: a request for one byte more than it has proves its size."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

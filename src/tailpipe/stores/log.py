@@ -29,7 +29,7 @@ _REACH = 200
 def store_id(
     database: Database, objects: Objects, *, may_make: bool = True, sleep: Callable[[float], None] = time.sleep
 ) -> str | None:
-    """The name that tells a store from every other; the catalog remembers it, so it is read once for a location.
+    """The unique name of a store; the catalog remembers it, so it is read once for a location.
 
     The first push makes it. None if there is none and it is not to be made.
     """
@@ -199,7 +199,7 @@ def read_ahead(objects: Objects, partition: str, found: Ahead) -> Iterator[LogEn
 
 
 def _checkpoint(objects: Objects, partition: str, version: int) -> LogEntry | None:
-    """A checkpoint; None if it cannot be used, because all entries tell the same."""
+    """A checkpoint; None if it cannot be used, because the entries contain all of it."""
     key = checkpoint_key(partition, version)
     try:
         return _entry(objects, partition, key, version)
@@ -219,7 +219,7 @@ def newest_checkpoint(objects: Objects, partition: str, version: int) -> LogEntr
 
 
 def put_checkpoint(objects: Objects, partition: str, entry: LogEntry) -> None:
-    """Put a checkpoint, if there is none of that version; whoever does not get it reads the entries."""
+    """Put a checkpoint, if there is none of that version; readers without it read the entries."""
     with contextlib.suppress(ObjectStoreError):
         objects.put(checkpoint_key(partition, entry.version), entry.data)
 

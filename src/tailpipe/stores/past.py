@@ -1,4 +1,4 @@
-"""The past of partitions: their logs told into a catalog in memory, up to a version.
+"""The past of partitions: their logs replayed into a catalog in memory, up to a version.
 
 The version at a time is the last one that the store had by then, by its own clock: whoever asks gets the same answer.
 """
@@ -37,8 +37,8 @@ class Logged:
 
 
 @contextmanager
-def told_database(layout: Layout) -> Iterator[Database]:
-    """An empty catalog in memory, to be told what was; files are those of the layout."""
+def past_database(layout: Layout) -> Iterator[Database]:
+    """An empty catalog in memory, for replaying logs; files are those of the layout."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.execute("PRAGMA foreign_keys = ON")
         seals.install(connection)
@@ -75,7 +75,7 @@ def since_image(layout: Layout, objects: Objects, partition: str, version: int) 
     return found[::-1]
 
 
-def tell_entries(database: Database, entries: Iterable[LogEntry]) -> None:
+def replay_entries(database: Database, entries: Iterable[LogEntry]) -> None:
     """Let the catalog know entries of a log of which it knows nothing or what was before; files count as remote."""
     for entry in entries:
         with database.writing() as connection:
@@ -122,8 +122,8 @@ def past_snapshot(layout: Layout, wanted: Iterable[Logged]) -> Snapshot:
     """The files of partitions at versions of their logs; UsageError if some of them are not kept any more."""
     parts = []
     for one in wanted:
-        with told_database(layout) as database:
-            tell_entries(database, since_image(layout, one.objects, one.partition, one.version))
+        with past_database(layout) as database:
+            replay_entries(database, since_image(layout, one.objects, one.partition, one.version))
             _find_here(database)
             if one.oldest is not None:
                 _check_kept(database, one, one.oldest)

@@ -63,7 +63,7 @@ class Publisher:
         return state is not None and is_earlier(state.root)
 
     def renew(self, table: str, changes: Sequence[Change]) -> tuple[LeftOut, ...]:
-        """Delete the Delta log of a table and make it anew of whole changes.
+        """Delete the Delta log of a table and write it again from whole changes.
 
         One at the root of earlier versions stays as it is: its readers go on to see what it said last.
         """
@@ -72,7 +72,7 @@ class Publisher:
         return self.put(table, changes)
 
     def _since(self, database: Database, partition: str, published: int, version: int) -> list[Change]:
-        """The changes after what is published, or the whole partition where one of them cannot be told."""
+        """The changes after what is published, or the whole partition where one of them cannot be expressed."""
         found = []
         for number in range(published + 1, version + 1) if version - published <= _MOST_ENTRIES else ():
             change = _change(database, partition, number)
@@ -95,10 +95,10 @@ def _change(database: Database, partition: str, version: int) -> Change | None:
         entry = read_entry(database.storage.read(path), version, str(path))
     except (OSError, CatalogError):
         return None
-    return None if entry.is_whole else _told(database, entry)
+    return None if entry.is_whole else _rendered(database, entry)
 
 
-def _told(database: Database, entry: LogEntry) -> Change | None:
+def _rendered(database: Database, entry: LogEntry) -> Change | None:
     """The files that an entry adds and removes in the end; None if a removed one is not known any more."""
     added: dict[str, StagedFile] = {}
     never_there: set[str] = set()

@@ -1,4 +1,4 @@
-"""What became of pulling a partition from its store."""
+"""The outcome of pulling a partition from its store."""
 
 from __future__ import annotations
 

@@ -32,12 +32,12 @@ class Pulling:
         return [self._preview(catalog, name, store, part, with_data) for name, store in stores.items()]
 
     def _preview(self, catalog: Catalog, partition: str, store: str, part: Part, with_data: bool) -> PullReport:
-        made, objects, ask = PullReport(partition, store), self._objects[store], catalog.database.connection.execute
-        (known,) = ask(
+        made, objects, run = PullReport(partition, store), self._objects[store], catalog.database.connection.execute
+        (known,) = run(
             "SELECT max(version) FROM stores WHERE partition_id = (SELECT id FROM partitions WHERE name = ?)",
             (partition,),
         ).fetchone()
-        is_met = ask("SELECT 1 FROM facts WHERE name = ?", (f"store:{objects.location}",)).fetchone()
+        is_met = run("SELECT 1 FROM facts WHERE name = ?", (f"store:{objects.location}",)).fetchone()
         try:
             found = ahead(objects, partition, known or 0, far=far(known or 0))
             unread = read_ahead(objects, partition, found) if with_data else ()

@@ -1,4 +1,4 @@
-"""What became of pushing a partition to its store."""
+"""The outcome of pushing a partition to its store."""
 
 from __future__ import annotations
 

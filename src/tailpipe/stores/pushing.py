@@ -1,4 +1,4 @@
-"""Push the partitions of a workspace: after each commit of a run, at its end, or because somebody asks for it."""
+"""Push the partitions of a workspace: after each commit of a run, at its end, or on request."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Pushing:
         self._add(self._published(writer, self._target(use), made) if use.store.publish == "delta" else made)
 
     def finish(self, catalog: Catalog, names: Iterable[str]) -> Mapping[str, PushReport]:
-        """Push the rest of partitions, and let files leave that need not stay; what became of those with a store."""
+        """Push the rest of partitions, and remove local files that need not stay; returns the reports."""
         found = {}
         for name in dict.fromkeys(names):
             use = self.uses(name)
@@ -151,9 +151,9 @@ class Pushing:
             use = self.uses(name)
             if use is None or not catalog.is_known(name):
                 continue
-            told = preview(catalog, name, self._target(use))
-            report = PushReport(name, use.store.name, 0, told.transactions, told.files, told.size, told.requests)
-            found.append(replace(report, unpushed_commits=told.transactions, unpushed_since=told.since))
+            rest = preview(catalog, name, self._target(use))
+            report = PushReport(name, use.store.name, 0, rest.transactions, rest.files, rest.size, rest.requests)
+            found.append(replace(report, unpushed_commits=rest.transactions, unpushed_since=rest.since))
         return found
 
     def fetch(self, partition: str, key: str, target: Path) -> str:

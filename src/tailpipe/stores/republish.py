@@ -1,4 +1,4 @@
-"""Publish tables of a store anew: of all partitions that the store has, whichever host they are of."""
+"""Publish tables of a store again: all its partitions, of all hosts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tailpipe.storage.objects import Objects
 from tailpipe.stores import log
 from tailpipe.stores.delta_actions import Change, log_key
 from tailpipe.stores.keys import LOG, earlier_root, logged_partition, table_root, version_of
-from tailpipe.stores.past import since_image, tell_entries, told_database
+from tailpipe.stores.past import past_database, replay_entries, since_image
 from tailpipe.stores.publish import Publisher, whole_change
 
 
@@ -41,7 +41,7 @@ def heads(objects: Objects) -> dict[str, int]:
 
 
 def republish(catalog: Catalog, objects: Objects, tables: Collection[str] = ()) -> list[Republished]:
-    """Delete the Delta logs of tables, or of all, and make them anew of the files that are live by the logs."""
+    """Delete the Delta logs of tables, or of all, and write them again from the files that are live by the logs."""
     store = log.store_id(catalog.database, objects, may_make=False)
     by_table: dict[str, list[Change]] = defaultdict(list)
     for partition, version in heads(objects).items() if store else ():
@@ -68,6 +68,6 @@ def _whole(catalog: Catalog, objects: Objects, store: str, partition: str, versi
                 learn(writer, store, entry)
             known = known_version(catalog.database, writer.partition_id, store)
             return whole_change(catalog.database, partition, known)
-    with told_database(catalog.database.layout) as database:
-        tell_entries(database, since_image(catalog.database.layout, objects, partition, version))
+    with past_database(catalog.database.layout) as database:
+        replay_entries(database, since_image(catalog.database.layout, objects, partition, version))
         return whole_change(database, partition, version)

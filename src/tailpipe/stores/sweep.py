@@ -30,7 +30,7 @@ from tailpipe.stores.keys import (
     table_root,
     version_of,
 )
-from tailpipe.stores.past import entry_at, since_image, tell_entries, told_database
+from tailpipe.stores.past import entry_at, past_database, replay_entries, since_image
 from tailpipe.stores.tags import tags_of
 
 AGE = timedelta(days=7)
@@ -131,8 +131,8 @@ def _copies(key: str) -> Iterator[str]:
 
 
 def _live(layout: Layout, objects: Objects, partition: str, version: int) -> set[str]:
-    with told_database(layout) as database:
-        tell_entries(database, since_image(layout, objects, partition, version))
+    with past_database(layout) as database:
+        replay_entries(database, since_image(layout, objects, partition, version))
         rows = database.connection.execute("SELECT key FROM files WHERE state = 'live' AND key IS NOT NULL")
         return {key for (key,) in rows}
 
@@ -145,7 +145,7 @@ def _files(objects: Objects) -> Iterator[ObjectFacts]:
 
 
 def _superseded(objects: Objects) -> Iterator[ObjectFacts]:
-    """The checkpoints that are not the newest of their partition: nobody reads them."""
+    """The checkpoints that are not the newest of their partition, which no reader uses."""
     newest: dict[str, ObjectFacts] = {}
     for one in objects.list(LOG):  # in the order of their versions
         name = logged_partition(one.key)

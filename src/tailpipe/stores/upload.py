@@ -78,7 +78,7 @@ class Pace:
 def upload(
     objects: Objects, uploads: Sequence[Upload], pace: Pace, reach: Callable[[str], None] = lambda _: None
 ) -> Iterator[list[Upload]]:
-    """Put files if there is no such object, 32 at once; yields those that are done, again and again.
+    """Put files if there is no such object, 32 at once; yields the finished ones as they come.
 
     After the first failure no further one is begun; those under way are waited for and yielded before it is raised.
     """

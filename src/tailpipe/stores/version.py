@@ -11,7 +11,7 @@ from tailpipe.model.window import parse_moment
 
 @frozen
 class Version:
-    """What is there now, or what was there at a time, or what a tag names."""
+    """The data of now, of a time, or of a tag."""
 
     as_of: datetime | None = None
     tag: str | None = None

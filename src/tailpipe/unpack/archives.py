@@ -242,7 +242,7 @@ def _directory(file: IO[bytes], source: Reader) -> list[zipfile.ZipInfo]:
 
 
 def _packed(file: IO[bytes], source: Reader, info: zipfile.ZipInfo) -> Reader:
-    """The member's bytes as they lie in the zip."""
+    """The bytes of the member in the zip."""
     file.seek(max(0, info.header_offset))  # a directory can claim anything
     header = file.read(30)
     if info.header_offset < 0 or len(header) < 30 or header[:4] != b"PK\x03\x04":
@@ -264,7 +264,7 @@ def _packed(file: IO[bytes], source: Reader, info: zipfile.ZipInfo) -> Reader:
 
 
 def _checked(data: Reader, packed: Reader, info: zipfile.ZipInfo) -> Reader:
-    """The same bytes; at their end, length and checksum must be those of the directory."""
+    """The bytes of a member; at their end, length and checksum must be those of the directory."""
     checksum = length = 0
 
     def pull(size: int) -> bytes:

@@ -88,7 +88,7 @@ def _is_high_surrogate(unit: bytes, form: str) -> bool:
 
 
 def repair(buffer: bytes) -> bytes:
-    """The same bytes if they are UTF-8; else a copy in which each wrong sequence is U+FFFD.
+    """The bytes if they are UTF-8; else a copy in which each wrong sequence is U+FFFD.
 
     Line ends and padding stay, so the lines of both are the same in number and order.
     """

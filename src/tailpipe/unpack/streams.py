@@ -34,7 +34,7 @@ Note = Callable[[str, str], None]
 
 @frozen
 class UnpackLimits:
-    """How much unpacking may take. A ratio alone tells no bomb: small logs of equal lines reach 294:1."""
+    """How much unpacking may take. A ratio alone proves no bomb: small logs of equal lines reach 294:1."""
 
     chunk_bytes: int = 16 * MEGABYTE
     """Size of the decompressed chunks; memory is a small multiple of it."""
@@ -182,7 +182,7 @@ class _Decompressor(Protocol):
 
 @frozen
 class Codec:
-    """A compression: how it is told and how a stream of it is begun.
+    """A compression: how it is recognized and how a stream of it is begun.
 
     `magic` are the beginnings that tell it. `open` takes the header, if it must, and gives the decompressor;
     a codec without it is read by Arrow. `may_trail` says whether its own tool passes over bytes that
@@ -341,7 +341,7 @@ class _Arrow:
         self.closed = False
 
     def read(self, size: int) -> bytes:
-        """What Arrow asks for; an error of the source is kept, as Arrow has no way to tell it from its own."""
+        """The bytes that Arrow reads; an error of the source is kept, as Arrow cannot distinguish it from its own."""
         try:
             return self._source.read(size)
         except Exception as error:

@@ -59,7 +59,7 @@ class LongLine:
 
 @frozen
 class Split:
-    """What became of some text: its lines, and what had to be done to them."""
+    """The lines of a text, and the repairs made to them."""
 
     lines: Lines
     size: int

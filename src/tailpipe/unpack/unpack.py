@@ -110,7 +110,7 @@ class Member:
 
 
 class Unpacking:
-    """The members of one artifact, in the order in which they lie in it.
+    """The members of one artifact, in the order of the archive.
 
     Iterate once, and read a member before the next. Raises UnpackError where the artifact is cut off,
     damaged or expands beyond the limits; rows read before that must then not be kept. `stream` stands at
@@ -144,7 +144,7 @@ class Unpacking:
         yield from self._open(self._source, self._name, depth=0)
 
     def _open(self, reader: Reader, name: str, depth: int) -> Iterator[Member]:
-        """The members in `reader`, which lies in `depth` archives."""
+        """The members in `reader`, which is inside `depth` archives."""
         layers = 0
         while isinstance(kind := self._kind(reader, name), Codec):
             if layers == self._limits.max_nesting:
@@ -238,7 +238,7 @@ class Unpacking:
 
 
 def _by_name(reader: Reader, head: bytes, name: str) -> _Kind:
-    """What bytes are whose beginning tells nothing.
+    """The kind of bytes whose beginning does not show it.
 
     Text is plain whatever compression its name promises, as some tools unpack without renaming. Other
     bytes must be what the name says, and a name that promises an archive is always held to it.

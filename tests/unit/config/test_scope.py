@@ -51,9 +51,9 @@ def test_a_name_with_a_dash_is_one_name() -> None:
     [
         ("nowhere", 'unknown name "nowhere"'),
         ("conection.aws.that.region", 'unknown name "conection"'),
-        ("connection", '"connection"is an incomplete name'),
-        ("connection.aws", '"connection.aws"is an incomplete name'),
-        ("partition.web", '"partition.web"is an incomplete name'),
+        ("connection", '"connection" is an incomplete name'),
+        ("connection.aws", '"connection.aws" is an incomplete name'),
+        ("partition.web", '"partition.web" is an incomplete name'),
         ("connection.aws.other.region", "there is no connection.aws.other"),
         ("workspace.other.location", "there is no workspace.other"),
         ("connection.aws.that.regon", 'connection.aws.that has no argument "regon"'),

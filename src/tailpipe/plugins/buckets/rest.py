@@ -152,11 +152,11 @@ def _body(response: Any, most: int) -> bytes:
 def _fault(status: int, headers: Mapping[str, str], body: bytes) -> Fault:
     if status in (301, 302, 303, 307, 308):
         host = urlsplit(next((value for name, value in headers.items() if name.lower() == "location"), "")).hostname
-        return Fault(status=status, code="Redirected", said=f"it redirects to {host or 'nowhere'}")
+        return Fault(status=status, code="Redirected", text=f"it redirects to {host or 'nowhere'}")
     reported = {"Code": next((value for name, value in headers.items() if name.lower() == "x-ms-error-code"), "")}
     with suppress(ValueError):
         reported |= {without_namespace(one.tag): one.text or "" for one in parse_xml(body)}
-    return Fault(status=status, code=reported["Code"][:80], said=reported.get("Message", "").partition("\n")[0])
+    return Fault(status=status, code=reported["Code"][:80], text=reported.get("Message", "").partition("\n")[0])
 
 
 def _unreached(url: str, error: Exception) -> Fault:
