@@ -114,7 +114,7 @@ def _format(
         is_other = any(not _FIELD_NAME.fullmatch(cell) for row in rows for cell in row if cell)
         where = f"line {skipped + 1}" if skipped else "the first line"
         statement = f"{where} names the columns"
-        points.append(sure(statement) if is_other else guessed(f"{said}; if it is a row, set header = false"))
+        points.append(sure(statement) if is_other else guessed(f"{statement}; if it is a row, set header = false"))
     else:
         fields = _named([_cells(line, character) for line in lines], count)
         points.append(guessed(f"no line names the columns: they are {', '.join(fields[:6])}{', …' * (count > 6)}"))
