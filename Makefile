@@ -6,7 +6,8 @@ BIN    := $(VENV)/bin
 LOCKS  := requirements/runtime.txt requirements/dev.txt
 READY  := $(VENV)/.ready
 UV     := $(BIN)/uv
-JOBS   ?= auto
+# One worker more than cores: tests also wait.
+JOBS   ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 EXTRAS  = $(addprefix --extra ,aws azure connect evtx gcp google mcp serve sftp sigma)
 # Otherwise each of the many processes of the tests compiles everything that it imports.
 unexport PYTHONDONTWRITEBYTECODE

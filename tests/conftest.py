@@ -32,8 +32,14 @@ if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_us
         os.environ["TMPDIR"], tempfile.tempdir = str(_place), None
 
 # A busy machine is slow, and a change must not be refused for an example that nobody has tried before.
+_EXAMPLES = 100 if os.environ.get("TAILPIPE_EXAMPLES") == "all" else 25
 settings.register_profile(
-    "steady", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "steady",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    max_examples=_EXAMPLES,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 # New examples with each run, for those who look for what is still wrong.
 settings.register_profile("searching", derandomize=False, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -50,6 +56,12 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """Keep what needs the S3 server in one worker of the run."""
     if "s3_url" in getattr(item, "fixturenames", ()):
         item.add_marker(pytest.mark.xdist_group("s3"))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the groups that one worker runs, so that no worker is alone with one at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
 
 
 @pytest.fixture(scope="session")

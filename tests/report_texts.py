@@ -55,10 +55,21 @@ def report_keys() -> Iterator[tuple[str, str]]:
             for key in node.keys if isinstance(node, ast.Dict) else ():
                 if isinstance(key, ast.Constant) and isinstance(key.value, str):
                     yield f"{path.relative_to(SOURCE)}:{key.lineno}", key.value
+            yield from ((str(path.relative_to(SOURCE)), name) for name in _listed(node))
     for path in _files(_VALUES):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 yield f"{path.relative_to(SOURCE)}:{node.lineno}", node.target.id
+
+
+def _listed(node: ast.AST) -> Iterator[str]:
+    """The fields that a constant such as `FIELDS` or `COLUMNS` names; a column may have a title after a colon."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple(elts=values) | ast.Call(args=values)):
+            if name.isupper():
+                for one in values:
+                    if isinstance(one, ast.Constant) and isinstance(one.value, str):
+                        yield one.value.partition(":")[0]
 
 
 def _files(rooms: Iterable[str]) -> Iterator[Path]:

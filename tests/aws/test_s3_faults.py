@@ -135,6 +135,7 @@ def test_an_object_replaced_during_the_run_is_taken_whole_by_the_same_run(
     assert world.collect().committed == ()
 
 
+@pytest.mark.slow
 def test_an_object_replaced_again_and_again_rolls_its_day_back_until_the_next_run(
     bucket: TestBucket, proxy: Proxy, tmp_path: Path
 ) -> None:

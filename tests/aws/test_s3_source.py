@@ -119,6 +119,7 @@ def test_paths_are_folders_objects_and_globs(bucket: TestBucket) -> None:
     assert found("B/") == sorted(set(keys) - {"AWSLogs/2/CloudTrail/"})
 
 
+@pytest.mark.slow
 def test_a_large_object_comes_in_ranges_of_one_version(bucket: TestBucket, proxy: Proxy) -> None:
     text = b"".join(b"%07d\n" % number for number in range(3 * RANGE_BYTES // 8 + 1000))
     etag = bucket.put("large.log", text)
@@ -171,6 +172,7 @@ def test_whoever_asks_pays_if_told_so(bucket: TestBucket, proxy: Proxy) -> None:
     assert {one.headers.get("x-amz-request-payer") for one in proxy.asked} == {"requester"}
 
 
+@pytest.mark.slow
 def test_more_keys_than_a_page_holds_are_all_listed(bucket: TestBucket, proxy: Proxy) -> None:
     from concurrent.futures import ThreadPoolExecutor
 

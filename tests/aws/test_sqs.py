@@ -212,6 +212,7 @@ def test_messages_that_cannot_be_given_back_are_a_warning(feed: Feed) -> None:
     assert said == [f'there is no queue "{feed.url}" (correct "queue_url")']
 
 
+@pytest.mark.slow
 def test_idle_cycles_delete_messages_of_known_objects_and_remember_their_listing(feed: Feed, proxy: Proxy) -> None:
     name = feed.put(0, "one")
     assert feed.world.collect(is_cycle=True).is_done

@@ -71,6 +71,7 @@ def test_a_bucket_of_google_is_inferred_and_collected(google: Cloud, tmp_path: P
     assert collected(tmp_path) == [(10, 2, 20)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "more"),
     [
@@ -103,6 +104,7 @@ def test_an_address_of_azure_names_account_container_and_folder(location: str, o
     assert BlobStorage.options_at(location, None) == options
 
 
+@pytest.mark.slow
 def test_another_connection_is_named_and_tables_are_recognised_by_the_whole_key(cloud: Cloud, tmp_path: Path) -> None:
     day = TODAY - timedelta(days=1)
     place = "resourceId=/SUBSCRIPTIONS/11111111-2222-3333-4444-555555555555"

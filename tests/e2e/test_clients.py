@@ -46,6 +46,7 @@ def expected(workspace: Workspace, table: str = "app_log") -> int:
     return int(workspace.query(f"SELECT count(*) AS n FROM {table}")["n"][0].as_py())
 
 
+@pytest.mark.slow
 def test_the_python_of_the_page_runs(own: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tailpipe, "open", lambda *_, **__: own)
     snippets = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -57,6 +58,7 @@ def test_the_python_of_the_page_runs(own: Workspace, monkeypatch: pytest.MonkeyP
     assert known["report"].is_done  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_the_shell_lines_of_the_page_run(own: Workspace, tmp_path: Path) -> None:
     scripts = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -74,6 +76,7 @@ def test_the_shell_lines_of_the_page_run(own: Workspace, tmp_path: Path) -> None
             assert str(expected(own)) in done.stdout
 
 
+@pytest.mark.slow
 def test_powerpipe_gets_a_database_and_a_script_that_attaches_it(own: Workspace, tmp_path: Path) -> None:
     done = subprocess.run(
         [str(Path(sys.executable).with_name("tailpipe")), "connect", "--output", "json"],

@@ -128,8 +128,8 @@ def test_several_statements_are_one_document_of_json(run: Run, tmp_path: Path) -
 def test_a_failed_statement_of_several_leaves_valid_json(run: Run) -> None:
     late = "SELECT CASE WHEN range = 150000 THEN error('broken') ELSE 'fine' END AS a FROM range(200000)"
     done = run("query", "SELECT nope", "SELECT 1 AS a", late, "--output", "json")
+    assert done.code == 1, done.err
     first, second, third = json.loads(done.out)
-    assert done.code == 1
     assert (first["rows"], first["error"]) == ([], 'there is no column "nope"')
     assert second == {"name": "statement 2", "rows": [{"a": 1}]}
     assert "broken" in third["error"]

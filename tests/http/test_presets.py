@@ -460,6 +460,7 @@ def test_a_preset_without_its_login_says_what_is_missing(tmp_path: Path) -> None
     assert 'connection.okta.default has no argument "token"' in str(summary)
 
 
+@pytest.mark.slow
 def test_a_range_with_as_many_events_as_auth0_gives_is_refused(server: Server, tmp_path: Path) -> None:
     def answer(asked: Asked) -> Reply:
         if asked.path == "/oauth/token":

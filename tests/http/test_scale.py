@@ -100,6 +100,7 @@ def peak_of(server: Server, pages: int) -> int:
     return peak
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_pages(server: Server) -> None:
     few, many = peak_of(server, 5), peak_of(server, 200)
     assert many < few + 400_000  # the digests of addresses that were seen, and far less than another page of objects

@@ -134,6 +134,7 @@ def _attempts(lake: Lake, session: Session, step: int) -> list[str]:
     return [*some, *(_with_a_gate(sql) for sql in [*some, *files] if sql.startswith("FROM"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("step", "is_stdio"),
     [

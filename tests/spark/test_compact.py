@@ -55,6 +55,7 @@ def home(tmp_path: Path) -> Path:
     return home
 
 
+@pytest.mark.slow
 def test_a_thousand_files_of_a_day_become_one_for_each_unit_date_and_index(home: Path, engine: SparkEngine) -> None:
     with Catalog.open(home) as catalog:
         before = catalog.snapshot()

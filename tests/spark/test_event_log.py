@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.spark.homes import Home
 
 
+@pytest.mark.slow
 def test_the_event_log_is_closed_and_names_jobs_by_step_and_partition(tmp_path: Path) -> None:
     home, events = Home(tmp_path / "home"), tmp_path / "events"
     events.mkdir()

@@ -167,6 +167,7 @@ def test_the_log_of_a_partition_shows_sweeps(lake: Shared) -> None:
     assert [(one.kind, one.host, one.version) for one in found] == [("clean", "cleaner", 2), ("append", "web-1", 1)]
 
 
+@pytest.mark.slow
 def test_of_hosts_that_push_and_clean_at_the_same_time_none_loses_a_file(lake: Shared) -> None:
     lake.collect(["first"])
     lake.push()

@@ -107,6 +107,7 @@ def test_no_push_leaves_it_for_later(install: Path) -> None:
     assert record["store"]["unpushed_commits"] == 1
 
 
+@pytest.mark.slow
 def test_a_push_that_fails_after_a_commit_ends_with_an_error_and_loses_nothing(install: Path) -> None:
     write(install, "a", days=2)
     (install / "lake").rename(install / "away")

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tailpipe.config.builder import build_config
 from tailpipe.config.decoder import Decoder
@@ -22,6 +22,9 @@ from tailpipe.model.table import Table
 from tailpipe.plugin.packs import PACK, table_files
 from tailpipe.plugin.plugin import Late, Plugin
 from tailpipe.plugin.registry import Registry
+
+if TYPE_CHECKING:
+    from tailpipe.config.vocabulary import Vocabulary
 
 _NOWHERE = Surroundings(now=datetime(1970, 1, 1, tzinfo=UTC), env={}, home="")
 """A pack says the same on every machine."""
@@ -103,10 +106,14 @@ def _text(path: Path) -> ConfigText:
     text = read_file(path, problems)
     if text is None:
         raise ConfigError(tuple(problems))
-    from tailpipe.config.vocabulary import Vocabulary
-
-    text.hide(Vocabulary)
+    text.hide(_no_names)
     return text
+
+
+def _no_names() -> Vocabulary:
+    from tailpipe.config.vocabulary import Vocabulary  # late, because most packs have no problem to show
+
+    return Vocabulary()
 
 
 def _refuse(reference: object) -> Any:

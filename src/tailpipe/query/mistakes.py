@@ -45,13 +45,17 @@ _HINTS = {
 
 
 def explain_failure(
-    error: Exception, sql: str, views: Sequence[View], schema: str
+    error: Exception, sql: str, views: Sequence[View], schema: str, *, is_interrupted: bool = True
 ) -> TailpipeError | KeyboardInterrupt:
     """The failure of a statement as people read it; `schema` is the one of names without one."""
     text = str(error)
-    is_stopped = isinstance(error, RuntimeError) and "interrupted" in text
-    if is_stopped or isinstance(error, duckdb.InterruptException) or text.endswith("INTERRUPT Error: Interrupted!"):
-        return KeyboardInterrupt()  # so DuckDB reports it, or pyarrow while it reads batches of DuckDB's
+    if isinstance(error, RuntimeError) and "interrupted" in text:
+        return KeyboardInterrupt()  # a signal was received
+    if isinstance(error, duckdb.InterruptException) or text.endswith("INTERRUPT Error: Interrupted!"):
+        if is_interrupted:
+            return KeyboardInterrupt()  # so DuckDB reports it, or pyarrow while it reads batches of DuckDB's
+        # After an error in one thread, DuckDB interrupts the others, and sometimes reports that instead of the error.
+        return QueryError("the statement failed while its rows were read", hint="run it again to see the error")
     if isinstance(error, RecursionError):
         return QueryError("the statement is nested too deeply", hint="write it with fewer levels")
     if isinstance(error, OverflowError):  # an interval of more days than Python counts

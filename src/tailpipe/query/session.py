@@ -64,6 +64,7 @@ class Session:
         self._unchecked = {schema.name: schema for schema in self._schemas}
         self._newer = newer
         self._has_inet = False
+        self._is_interrupted = False
         self._pruner: Pruner | None = None
         self._open_reader = open_reader
         self._files: RemoteFiles | None = None
@@ -101,6 +102,7 @@ class Session:
     def run(self, sql: str, params: Params | None = None) -> Answer:
         """Run one reading statement, with values for its `$name` parameters; in an unsafe session any statement."""
         self.limit.begin()
+        self._is_interrupted = False
         if self._files is not None:
             self._files.begin()
         try:
@@ -147,6 +149,7 @@ class Session:
 
     def interrupt(self) -> None:
         """End the statement that runs in another thread; `KeyboardInterrupt` is raised there."""
+        self._is_interrupted = True
         self._connection.interrupt()
         if self._files is not None:
             self._files.interrupt()
@@ -328,5 +331,5 @@ class Session:
                 return self.limit.error()
             if (unread := self._files.failure()) is not None:
                 return unread
-        failure = explain_failure(error, sql, self.views, self.schema)
+        failure = explain_failure(error, sql, self.views, self.schema, is_interrupted=self._is_interrupted)
         return self.limit.error() if self.limit.is_over and isinstance(failure, KeyboardInterrupt) else failure

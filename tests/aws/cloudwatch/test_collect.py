@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from tailpipe.query.rejected import rejected_rows
 from tests.aws.cloudwatch.conftest import TODAY, Group, at
 
@@ -142,6 +144,7 @@ def test_rejected_events_and_rejected_lines_are_shown_together(group: Group) -> 
         assert {row.text for row in rejected_rows("app.x", paths, 10)} == {"no JSON", "no JSON either"}
 
 
+@pytest.mark.slow
 def test_many_pages_are_read_one_after_the_other(group: Group) -> None:
     start = at(1)
     for number in range(25):

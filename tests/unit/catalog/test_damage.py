@@ -82,6 +82,7 @@ def _flips(body: bytes) -> Iterator[bytes]:
         yield bytes(changed)
 
 
+@pytest.mark.slow
 def test_flipped_bits_give_the_right_answer_or_an_error(large: Workspace, tmp_path: Path) -> None:
     right = _answers(large.home)
     home = tmp_path / "ws"

@@ -135,7 +135,8 @@ def steps(workspace: Workspace, fails: int | None) -> tuple[FaultyStorage, str]:
     return storage, said
 
 
-@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 3))])
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(4))
 def test_a_disk_that_fails_at_any_step_of_a_commit_leaves_the_old_day_or_the_new_one(
     tmp_path: Path, first: int
 ) -> None:

@@ -170,7 +170,9 @@ def test_a_source_that_comes_later_has_a_frontier_of_its_own(world: World) -> No
     assert [row for row in world.rows() if "other" in row] == ["other 0", "other 20", "other 50"]
 
 
-@pytest.mark.parametrize("ahead", [timedelta(days=1), timedelta(days=2), timedelta(hours=13)])
+@pytest.mark.parametrize(
+    "ahead", [timedelta(hours=13), *(pytest.param(timedelta(days=n), marks=pytest.mark.slow) for n in (1, 2))]
+)
 def test_a_command_day_that_was_run_while_the_clock_was_ahead_is_finished(tmp_path: Path, ahead: timedelta) -> None:
     world = World(tmp_path, text=COMMAND.replace("ROOT", str(tmp_path)))
     (tmp_path / "printed").mkdir()

@@ -178,6 +178,7 @@ def test_a_log_that_turns_faster_than_it_can_be_read_is_left_for_the_next_run(
     check(world)
 
 
+@pytest.mark.slow
 def test_a_day_whose_log_turns_again_and_again_is_rolled_back_and_taken_later(tmp_path: Path) -> None:
     day = datetime.now(UTC).date()
     world = Turning(tmp_path, CONFIG)

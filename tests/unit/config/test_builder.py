@@ -104,6 +104,7 @@ def test_a_column_with_null_as_its_source_has_no_source() -> None:
     assert not messages('table "t" {\n  column "tp_timestamp" {\n    source = null\n    transform = "now()"\n  }\n}')
 
 
+@pytest.mark.slow
 def test_ten_thousand_blocks_are_decoded() -> None:
     text = "\n".join(
         f'partition "acme_event_log" "p{number}" {{\n  source "file" {{ paths = ["/var/log/{number}"] }}\n}}'

@@ -88,8 +88,8 @@ def test_a_name_in_quotes_is_never_taken_for_a_misspelling() -> None:
 
 
 @pytest.mark.parametrize("piece", ["a", "secret", "token ", 'token="', "token=[ ", "token = a", "password\\", "-", " "])
-def test_a_line_of_a_megabyte_takes_one_pass(piece: str) -> None:
-    line = piece * (1_000_000 // len(piece))
+def test_a_long_line_takes_one_pass(piece: str) -> None:
+    line = piece * (200_000 // len(piece))
     assert len(masked(line)) == len(line)
 
 
@@ -110,7 +110,7 @@ def test_a_secret_may_take_several_lines(text: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize("piece", ["a", "door ", 'door="', "doors={ ", 'x = "${', "a = `", "<<", "# a\n", "{", "door("])
-def test_a_text_of_a_megabyte_takes_one_pass_also_with_a_vocabulary(piece: str) -> None:
+def test_a_long_text_takes_one_pass_also_with_a_vocabulary(piece: str) -> None:
     text = piece * (300_000 // len(piece))
     assert len(masked(text, WORDS)) == len(text)
 

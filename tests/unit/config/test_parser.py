@@ -327,8 +327,8 @@ def test_a_very_long_chain_is_refused_and_not_a_crash(chain: str) -> None:
     assert len(problems) == 1
 
 
-def test_a_line_of_a_megabyte_is_read() -> None:
-    text = "x" * 1_000_000
+def test_a_long_line_is_read() -> None:
+    text = "x" * 300_000
     assert expression(f'"{text}"') == Literal(text)
     assert expression('"' + "\\t" * 500_000 + '"') == Literal("\t" * 500_000)
     found = expression("[" + "1, " * 300_000 + "]")

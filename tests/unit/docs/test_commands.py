@@ -132,6 +132,7 @@ def test_every_command_that_is_shown_can_be_typed(page: str, line: str) -> None:
         parse_command(words)
 
 
+@pytest.mark.slow
 def test_the_first_config_of_the_readme_works_as_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("TAILPIPE_INSTALL_DIR", "TAILPIPE_CONFIG_PATH", "TAILPIPE_WORKSPACE"):
         monkeypatch.delenv(name, raising=False)

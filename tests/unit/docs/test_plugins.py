@@ -109,6 +109,7 @@ def test_the_plugin_of_the_page_collects_what_it_says(tmp_path: Path, monkeypatc
     ]
 
 
+@pytest.mark.slow
 def test_the_tests_that_the_page_shows_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     registry = Registry([*built_in(), plugin_of_the_page(tmp_path, monkeypatch)])
     monkeypatch.setattr(Registry, "installed", lambda packs=None: registry)

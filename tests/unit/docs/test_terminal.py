@@ -55,6 +55,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {"collect": collected.getvalue(), **others}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENES)
 def test_a_picture_shows_what_the_product_prints(name: str, printed: dict[str, str]) -> None:
     shown, found = (

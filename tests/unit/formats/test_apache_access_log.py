@@ -241,6 +241,7 @@ def written(text: str) -> str:
     return "".join(short.get(byte, chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}") for byte in text.encode())
 
 
+@pytest.mark.slow
 @given(
     layout=st.sampled_from(["common", "combined", "vhost_common", "vhost_combined", "combinedio"]),
     line_=PRINTABLE | UNICODE,

@@ -132,8 +132,11 @@ FOREIGN = [
 ]
 
 
-@pytest.mark.parametrize("limits", [Limits(), STREAMED], ids=["whole", "streamed"])
-@pytest.mark.parametrize("document", [None, "event"])
+@pytest.mark.parametrize(
+    ("limits", "document"),
+    [(Limits(), None), (STREAMED, "event"), pytest.param(STREAMED, None, marks=pytest.mark.slow)],
+    ids=["whole", "streamed, one document", "streamed"],
+)
 def test_a_foreign_document_costs_itself_only(document: str | None, limits: Limits) -> None:
     good = [dump({"id": 1, "Records": records(n * 10, n * 10 + 10)}) for n in range(3)]
     contents = {

@@ -270,6 +270,7 @@ class _Noting:
         return self._connection.execute(sql)
 
 
+@pytest.mark.slow
 def test_thousands_of_keys_are_judged_some_at_a_time() -> None:
     document = json.dumps({f"c{number}": number for number in range(300)})
     with duckdb.connect() as connection:

@@ -314,6 +314,7 @@ def test_after_a_collection_a_day_is_compacted_when_it_pays(world: World, day: d
     assert doctor.examine(world.root / "home", with_checksums=True) == []
 
 
+@pytest.mark.slow
 def test_many_appends_leave_few_files_and_rewrite_each_row_a_few_times(world: World) -> None:
     merged = 0
     for number in range(20):

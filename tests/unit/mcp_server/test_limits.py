@@ -63,6 +63,7 @@ def test_a_statement_that_takes_too_long_is_stopped_and_the_next_one_runs(home: 
     assert after["rows"] == [[1]]
 
 
+@pytest.mark.slow
 def test_a_statement_that_crashes_or_hangs_fails_alone(home: Mcp) -> None:
     crash = "SELECT from_json('1', repeat('[',20000)||'\"INT\"'||repeat(']',20000))"
     hurried = Mcp(home.world, Limits(seconds=8))

@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
-from tailpipe.errors import TimeLimitError, UsageError
+from tailpipe.errors import QueryError, TimeLimitError, UsageError
 from tailpipe.query.answer import Answer
 from tailpipe.query.limit import TimeLimit, parse_timeout
 from tailpipe.query.request import Query
@@ -43,6 +44,14 @@ def test_a_statement_that_takes_longer_is_ended_and_the_next_one_runs(
     assert list(session.run("SELECT 42").rows) == [(42,)]
 
 
+def test_an_interrupt_of_the_engine_itself_is_an_error_of_the_statement(session: Session) -> None:
+    error = duckdb.InterruptException("INTERRUPT Error: Interrupted!")
+    session.run("SELECT 1")
+    assert isinstance(session._explain(error, "SELECT 1"), QueryError)
+    session.interrupt()
+    assert isinstance(session._explain(error, "SELECT 1"), KeyboardInterrupt)
+
+
 def test_only_the_time_of_the_engine_counts(session: Session) -> None:
     answer = session.run("FROM range(3000)")
     first = next(answer.rows)
@@ -50,6 +59,7 @@ def test_only_the_time_of_the_engine_counts(session: Session) -> None:
     assert (first, sum(1 for _ in answer.rows)) == ((0,), 2999)
 
 
+@pytest.mark.slow
 def test_an_engine_that_does_not_react_is_reported() -> None:
     limit, stuck = TimeLimit(0.01, lambda: None), []
     limit.when_stuck = lambda: stuck.append(1)

@@ -92,7 +92,11 @@ def test_all_views_are_listed(files: Files) -> None:
 
 @pytest.mark.parametrize(
     "where",
-    ["tp_date = DATE '2024-01-31'", "time >= TIMESTAMP '2024-01-31'", "tp_timestamp > TIMESTAMP '2024-01-30 23:00'"],
+    [
+        "tp_date = DATE '2024-01-31'",
+        pytest.param("time >= TIMESTAMP '2024-01-31'", marks=pytest.mark.slow),
+        pytest.param("tp_timestamp > TIMESTAMP '2024-01-30 23:00'", marks=pytest.mark.slow),
+    ],
 )
 def test_only_files_of_the_days_asked_for_are_opened(files: Files, where: str) -> None:
     for number in range(40):  # more than are opened without a plan

@@ -344,6 +344,7 @@ def test_a_client_that_leaves_while_it_waits_gives_up_its_turn(world: World) -> 
         _until(lambda: client.explorer.pool._waiting == 0)
 
 
+@pytest.mark.slow
 def test_a_hundred_requests_at_once_are_answered_or_refused(world: World) -> None:
     limits = Limits(statements=2, waiting=20)
     with serving(world.open(), limits) as client:

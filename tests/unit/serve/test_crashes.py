@@ -64,6 +64,7 @@ def test_times_of_all_years_are_answered(client: Client) -> None:
     assert lines[1]["rows"] == [["290000-01-01T00:00:00Z", "290000-01-01", "100000000 years"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [6, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_campaign_of_crashes_disturbs_no_reader_and_leaves_nothing_behind(world: World, count: int) -> None:
     with serving(world.open(), Limits(seconds=5, waiting=200)) as client:
