@@ -236,7 +236,21 @@ LAYOUTS: tuple[TimeLayout, ...] = (
         ("%-I:%M:%S %p", "9:41:10 AM", "JavaScript"),
     ),
 )
-"""All layouts. Longer and more certain ones are preferred, whatever their order."""
+"""All layouts of lines. Longer and more certain ones are preferred, whatever their order."""
+
+DATES: tuple[TimeLayout, ...] = tuple(
+    _rows(
+        "local",
+        ("%Y/%m/%d", "2026/11/18", "spreadsheets"),
+        ("%d-%b-%Y", "18-Nov-2026", "Oracle"),
+        ("%e %b %Y", "18 Nov 2026", "reports"),
+        ("%b %e, %Y", "Nov 18, 2026", "reports"),
+        ("{a}/{b}/%Y", "11/18/2026", "spreadsheets"),
+        ("{a}.{b}.%Y", "18.11.2026", "spreadsheets in Europe"),
+        ("{a}-{b}-%Y", "18-11-2026", "spreadsheets"),
+    )
+)
+"""Layouts of fields that hold days; lines need a time of day."""
 
 NAMED_ZONES = {
     "UTC": "UTC", "GMT": "UTC", "WET": "Europe/Lisbon", "WEST": "Europe/Lisbon",

@@ -10,7 +10,7 @@ from typing import Any
 
 from tailpipe.frozen import frozen
 from tailpipe.infer.point import Point, guessed
-from tailpipe.infer.time_layouts import LAYOUTS, NAMED_ZONES, TimeLayout
+from tailpipe.infer.time_layouts import DATES, LAYOUTS, NAMED_ZONES, TimeLayout
 
 _TIMELY = re.compile(
     r"(?:^|[^a-z])(?:time|timestamp|ts|date|datetime|when|at|epoch|clock|created|updated|occurred|published|logged|t|rt|start|end)$"
@@ -70,7 +70,7 @@ def spelling_of(name: str, values: Sequence[Any], basis: Basis) -> TimeSpelling 
         return _number(name, [float(text) for text in numbers])
     if all(map(_DATE_ONLY.fullmatch, texts)):
         return TimeSpelling()
-    layouts = [one for one in LAYOUTS if not one.needs_name and one.kind != "no date"]
+    layouts = [*(one for one in LAYOUTS if not one.needs_name and one.kind != "no date"), *DATES]
     return spelling_of_texts(texts, layouts, basis)
 
 
