@@ -1,0 +1,123 @@
+"""Logs of well-known programs: `init` finds the time, the level and the message of their lines."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tailpipe.errors import TailpipeError
+from tailpipe.formats.grok import compile_layout
+from tailpipe.infer.kind import kind_of
+from tailpipe.infer.places import groups_of, open_target
+from tailpipe.infer.recognise import Recogniser
+from tailpipe.infer.sample import read_sample
+from tailpipe.infer.trial import try_table
+from tailpipe.plugin import Registry
+
+HERE = Path(__file__).parent
+ANSWERS: Mapping[str, Any] = json.loads((HERE / "answers.json").read_text())
+"""For each layout: its file, when that was written, how many events it has, and what some of them say."""
+SHIPPED = Registry.installed()
+NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
+
+KNOWN_GAPS: dict[str, str] = {}
+"""Layouts that are not read as they should be, with what is wrong."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What became of a log."""
+
+    table: str | None
+    """The table, if it is shipped."""
+    rows: list[dict[str, Any]]
+
+
+@cache
+def recogniser(*tables: str) -> Recogniser:
+    return Recogniser({name: SHIPPED.tables[name] for name in tables or SHIPPED.tables}, NOW)
+
+
+def seen(directory: Path, answer: Mapping[str, Any], *tables: str) -> Seen:
+    """Infer the table of a log as `init` does, and read the whole log with it."""
+    path = directory / answer["file"]
+    path.write_bytes((HERE / "corpus" / answer["file"]).read_bytes())
+    written = datetime.fromisoformat(answer["written"]).timestamp()
+    os.utime(path, (written, written))
+    target = open_target(str(path), SHIPPED.sources, None)
+    ((artifact,),) = (group.artifacts for group in groups_of(target.artifacts()))
+    layout = groups_of([artifact])[0].template.layout
+    match = compile_layout(layout).fullmatch(artifact.path)
+    found = match.groupdict() if match else {}
+    if found.get("year") and found.get("month") and found.get("day"):
+        artifact = replace(artifact, day=date(int(found["year"]), int(found["month"]), int(found["day"])))
+    sample = read_sample(target.source, artifact)
+    kind = kind_of(sample, target.source, recogniser(*tables), SHIPPED.presets, "made", NOW)
+    assert kind.table.format is not None
+    rows = try_table(kind.table, kind.table.format, sample, NOW).rows
+    return Seen(kind.table.name if kind.is_shipped else None, rows.to_pylist() if rows is not None else [])
+
+
+def first_of(row: Mapping[str, Any], *names: str) -> Any:
+    """The first of some columns that has a value."""
+    return next((row[name] for name in names if row.get(name) not in (None, "")), None)
+
+
+def faults(answer: Mapping[str, Any], log: Seen) -> list[str]:
+    """What is not as it should be, one line for each."""
+    found = []
+    if log.table != answer.get("table"):
+        found.append(f"table: {log.table}, not {answer.get('table')}")
+    if len(log.rows) != answer["events"]:
+        found.append(f"events: {len(log.rows)}, not {answer['events']}")
+    for right in answer["rows"]:
+        if right["row"] < len(log.rows):
+            found += [f"row {right['row']}: {fault}" for fault in row_faults(right, log.rows[right["row"]])]
+    return found
+
+
+def row_faults(right: Mapping[str, Any], row: Mapping[str, Any]) -> list[str]:
+    """What a row has instead of the right time, level and message, and the values that should have a column."""
+    found = []
+    if "time" in right:
+        time = row["tp_timestamp"].isoformat()
+        if datetime.fromisoformat(time) != datetime.fromisoformat(right["time"]).replace(tzinfo=None):
+            found.append(f"time: {time}, not {right['time']}")
+    if "level" in right:
+        level = first_of(row, "tp_level", "level", "severity", "log_level", "log", "levelname", "severityText")
+        if fold(level) != fold(right["level"]):
+            found.append(f"level: {level!r}, not {right['level']!r}")
+    if "message" in right:
+        message = str(first_of(row, "tp_message", "message", "msg", "text")).strip()
+        if message not in [text.strip() for text in listed(right["message"])]:
+            found.append(f"message: {message!r}, not {right['message']!r}")
+    texts = {str(value).strip() for value in row.values()}
+    found += [f"no column has {value!r}" for value in right.get("has", ()) if str(value) not in texts]
+    return found
+
+
+def fold(level: Any) -> str | None:
+    return None if level is None else str(level).strip().lower()
+
+
+def listed(value: Any) -> list[str]:
+    return value if isinstance(value, list) else [value]
+
+
+def cases() -> list[Any]:
+    gaps = {name: pytest.mark.xfail(reason=reason, strict=True) for name, reason in KNOWN_GAPS.items()}
+    return [pytest.param(name, marks=gaps.get(name, ())) for name in ANSWERS]
+
+
+@pytest.mark.parametrize("name", cases())
+def test_time_level_and_message_of_a_log_are_found(name: str, tmp_path: Path) -> None:
+    answer = ANSWERS[name]
+    assert faults(answer, seen(tmp_path, answer)) == []
