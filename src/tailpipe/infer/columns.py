@@ -12,7 +12,8 @@ from tailpipe.infer.choices import Choices
 from tailpipe.infer.free_text import LEVELS
 from tailpipe.infer.plausible import is_address, is_host
 from tailpipe.infer.point import Point, guessed, sure
-from tailpipe.infer.times import Basis, TimeSpelling, is_timely, spelling_of
+from tailpipe.infer.time_layouts import DATES
+from tailpipe.infer.times import Basis, TimeSpelling, is_timely, spelling_of, spelling_of_texts
 from tailpipe.model.table import Column
 
 _NO_VALUE = "-"
@@ -32,20 +33,22 @@ _SOURCE = re.compile(
 _USER = re.compile(r"(?:^|_)(?:user|username|user_name|login|account_name|remote_user|acct|usr)$", re.IGNORECASE)
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[a-zA-Z]{2,}")
 _BEST_NAMES = ("timestamp", "time", "ts", "datetime", "eventtime", "event_time", "date", "created_at", "t")
-_CLOCK = re.compile(r"\d\d:\d\d:\d\d(?:\.\d+)?")
+_CLOCK = re.compile(r"\d\d:\d\d:\d\d(?:[.,]\d+)?")
+_CLOCK_IN_SECONDS = re.compile(r"\d\d:\d\d:\d\d")
+_PATH_DATE = r"(20\d\d)[-_./]?(0[1-9]|1[0-2])[-_./]?(0[1-9]|[12]\d|3[01])(?:[^0-9/][^/]*)?$"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-_NAMED_COMMON: tuple[tuple[str, frozenset[str], Callable[[str], object]], ...] = (
+_NAMED_COMMON: tuple[tuple[str, tuple[str, ...], Callable[[str], object]], ...] = (
     (
         "tp_level",
-        frozenset({"level", "severity", "lvl", "loglevel", "levelname", "severitytext"}),
+        ("level", "severity", "loglevel", "levelname", "severitytext", "lvl", "l"),
         re.compile(rf"\s*(?i:{LEVELS}|[tdiwefvc])\s*").fullmatch,
     ),
-    ("tp_message", frozenset({"message", "msg"}), str.strip),
-    ("tp_host", frozenset({"host", "hostname"}), is_host),
+    ("tp_message", ("message", "msg", "m", "shortmessage", "renderedmessage", "textpayload", "body", "event"), str.strip),
+    ("tp_host", ("host", "hostname"), is_host),
 )
-"""Common columns, the names of fields that fill them, and what their values are."""
+"""Common columns, the names of fields that fill them, the best first, and what their values are."""
 
 
 @frozen
@@ -75,10 +78,12 @@ def describe(
     *,
     is_json: bool = False,
     is_utc: bool = False,
+    path: str = "",
 ) -> Described:
     """Columns for the fields; the values of each are those of the rows, in order.
 
-    If the format gives times that it has read itself, they are `is_utc` although they name no zone.
+    If the format gives times that it has read itself, they are `is_utc` although they name no zone. `path` is that of
+    the file, which may have the date of times without one.
     """
     null_if = None if is_json else _null_text(fields)
     given = {name: [None if value == null_if else value for value in values] for name, values in fields.items()}
@@ -98,7 +103,9 @@ def describe(
     if (several := _several_times(times, rows)) is not None:
         common["tp_timestamp"] = tuple(times[name].path for name in several)
         points.append(guessed(f"time: the first of {_listed(several)} that a row has"))
-    elif (time := _time_column(given, times, rows, basis, points, is_utc=is_utc)) is not None:
+    elif (time := _time_column(given, times, rows, basis, points, is_utc=is_utc)) is not None or (
+        time := _clock_column(given, path, points)
+    ) is not None:
         columns.insert(0, time)
     common |= _common(given, points)
     if null_if is not None:
@@ -202,11 +209,12 @@ def _time_column(
     is_utc: bool,
 ) -> Column | None:
     """Where `tp_timestamp` comes from; None if the table has no time of its own."""
-    if pair := _date_and_clock(fields):
-        date, clock = (_quoted(name) for name in pair)
-        points.append(sure(f"time: {pair[0]} and {pair[1]} together"))
+    if pair := _date_and_clock(fields, basis, points):
+        date, clock, form = pair
+        points.append(sure(f"time: {date} and {clock} together"))
         points.append(guessed("times have no zone: taken as UTC (set timezone of the format if they are local)"))
-        return Column("tp_timestamp", transform=f"{date} || ' ' || {clock}")
+        both = f"{_quoted(date)} || ' ' || {_quoted(clock)}"
+        return Column("tp_timestamp", transform=both if form is None else f"strptime({both}, '{form} %H:%M:%S')")
     inner = {} if times else _inner_times(fields, basis)
     chosen = min((times or inner).items(), key=lambda one: _rank(one[0], one[1], rows), default=None)
     if chosen is None:
@@ -236,11 +244,40 @@ def _rank(name: str, time: _Time, rows: int) -> tuple[int, int, bool, int]:
     return round(10 * time.missing / max(1, rows)), place, not is_timely(name), name.count(".")
 
 
-def _date_and_clock(fields: Mapping[str, Sequence[Any]]) -> tuple[str, str] | None:
-    """Two fields, one with the date and one with the time of day."""
-    dates = [name for name, values in fields.items() if _all(_DATE, values)]
+def _date_and_clock(
+    fields: Mapping[str, Sequence[Any]], basis: Basis, points: list[Point]
+) -> tuple[str, str, str | None] | None:
+    """Two fields, one with the date and one with the time of day, and the form of the date if that is not ISO."""
     clocks = [name for name, values in fields.items() if _all(_CLOCK, values)]
-    return (dates[0], clocks[0]) if len(dates) == 1 and len(clocks) == 1 else None
+    if len(clocks) != 1:
+        return None
+    dates: list[tuple[str, TimeSpelling | None]] = [(name, None) for name in fields if _all(_DATE, fields[name])]
+    if not dates and _all(_CLOCK_IN_SECONDS, fields[clocks[0]]):
+        texts = {name: [str(one) for one in values if one not in (None, "")] for name, values in fields.items()}
+        dates = [
+            (name, spelling)
+            for name, given in texts.items()
+            if given and (spelling := spelling_of_texts(given, DATES, basis)) and isinstance(spelling.time_format, str)
+        ]
+    if len(dates) != 1:
+        return None
+    name, spelling = dates[0]
+    points.extend(() if spelling is None else [one for one in spelling.points if "zone" not in one.text])
+    return name, clocks[0], None if spelling is None else str(spelling.time_format)
+
+
+def _clock_column(fields: Mapping[str, Sequence[Any]], path: str, points: list[Point]) -> Column | None:
+    """The time of day with the date in the path of the file; None without either."""
+    clocks = [name for name, values in fields.items() if _all(_CLOCK, values)]
+    if not clocks:
+        return None
+    if not re.search(_PATH_DATE, path):
+        points.append(guessed(f"{clocks[0]} has no date, and neither has the name of the file"))
+        return None
+    points.append(guessed(f"time: {clocks[0]}, on the date in the name of the file; taken as UTC"))
+    date = f"regexp_extract(tp_source_location, '{_PATH_DATE}', ['y', 'm', 'd'])"
+    day = " || '-' || ".join(f"{date}.{part}" for part in "ymd")
+    return Column("tp_timestamp", transform=f"{day} || ' ' || replace({_quoted(clocks[0])}, ',', '.')")
 
 
 def _all(pattern: re.Pattern[str], values: Sequence[Any]) -> bool:
@@ -248,8 +285,8 @@ def _all(pattern: re.Pattern[str], values: Sequence[Any]) -> bool:
     return bool(texts) and all(map(pattern.fullmatch, texts))
 
 
-def _inner_times(fields: Mapping[str, Sequence[Any]], basis: Basis) -> dict[str, _Time]:
-    """Times inside objects, by their paths."""
+def _inner_values(fields: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+    """The values inside objects, by their paths."""
     import json
 
     values: dict[str, list[Any]] = {}
@@ -262,8 +299,13 @@ def _inner_times(fields: Mapping[str, Sequence[Any]], basis: Basis) -> dict[str,
             continue
         for one in objects:
             _gather(one, _step(name), values, 0)
+    return values
+
+
+def _inner_times(fields: Mapping[str, Sequence[Any]], basis: Basis) -> dict[str, _Time]:
+    """Times inside objects, by their paths."""
     found = {}
-    for path, given in values.items():
+    for path, given in _inner_values(fields).items():
         spelling = spelling_of(path.replace('"', ""), given, basis)
         if spelling is not None and is_timely(path.replace('"', "")):
             rows = max(len(one) for one in fields.values())
@@ -288,14 +330,19 @@ def _common(fields: Mapping[str, Sequence[Any]], points: list[Point]) -> dict[st
     emails = [name for name, values in fields.items() if _mostly(lambda text: bool(_EMAIL.fullmatch(text)), values)]
     users = [name for name, values in fields.items() if _USER.search(name) and _mostly(_is_word, values)]
     found: dict[str, tuple[str, ...]] = {}
+    named = {_step(name): values for name, values in fields.items()} | _inner_values(fields)
     for common, names, is_one in _NAMED_COMMON:
-        holding = [name for name, values in fields.items() if _last(name) in names and _nearly_all(is_one, values)]
-        if len(holding) == 1:
-            found[common] = (_step(holding[0]),)
+        holding = [
+            (names.index(_last(path)), path.count("."), path)
+            for path, values in named.items()
+            if _last(path) in names and _nearly_all(is_one, values)
+        ]
+        if holding and sorted(holding)[0][:2] not in [one[:2] for one in sorted(holding)[1:]]:
+            found[common] = (min(holding)[2],)
     if addresses:
         found["tp_ips"] = tuple(map(_step, addresses))
-        named = [name for name in addresses if _SOURCE.search(name)]
-        source = named[0] if named else addresses[0] if len(addresses) == 1 else None
+        likely = [name for name in addresses if _SOURCE.search(name)]
+        source = likely[0] if likely else addresses[0] if len(addresses) == 1 else None
         if source is not None:
             found["tp_source_ip"] = (_step(source),)
             points.append(guessed(f"tp_source_ip: {source}"))

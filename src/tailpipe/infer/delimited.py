@@ -54,7 +54,7 @@ def separated(lines: Sequence[str], encoding: str) -> Separated | None:
             return _format(rows, character, _DELIMITERS[character], count, encoding, comment, skipped)
     blanks = [re.sub(r"\s+", " ", line.strip()) for line in given]
     count = _width(blanks, " ")
-    time = max((match[0] for one in _TIMES if (match := one.match(blanks[0][:60]))), key=len, default="")
+    time = max((match[0] for one in _TIMES if (match := one.search(blanks[0][:60]))), key=len, default="")
     if count >= _BLANKS and " " not in time:
         is_run = any("  " in line or "\t" in line for line in given)
         return _format(blanks, " ", r"\s+" if is_run else " ", count, encoding, comment, 0)
@@ -133,8 +133,6 @@ def _format(
 def _named(rows: Sequence[Sequence[str]], count: int) -> list[str]:
     """Names for columns without a header, by what they hold; `column_3` if that says nothing."""
     columns = [[row[place] for row in rows if len(row) == count and row[place].strip()] for place in range(count)]
-    lengths = [sum(map(len, values)) / max(1, len(values)) for values in columns]
-    longest = max(range(count), key=lambda place: lengths[place])
     found: list[str] = []
     for place, values in enumerate(columns):
         name = f"column_{place + 1}"
@@ -144,9 +142,14 @@ def _named(rows: Sequence[Sequence[str]], count: int) -> list[str]:
             name = "level"
         elif values and all(is_address(value.strip()) for value in values):
             name = "ip"
-        elif place == longest and any(" " in value.strip() for value in values):
-            name = "message"
         found.append(name if name not in found else f"column_{place + 1}")
+    texts = [
+        (sum(map(len, columns[place])) / len(columns[place]), place)
+        for place, name in enumerate(found)
+        if name.startswith("column_") and any(" " in value.strip() and value[:1] not in "{[" for value in columns[place])
+    ]
+    if texts:
+        found[max(texts)[1]] = "message"
     return found
 
 

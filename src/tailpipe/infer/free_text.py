@@ -16,14 +16,15 @@ from tailpipe.infer.times import Basis
 
 LEVELS = (
     "trace|verbose|debug|fine(?:r|st)?|config|info(?:rmation(?:al)?)?|notice|log|warn(?:ing)?|err(?:or)?|severe|"
-    "crit(?:ical)?|alert|fatal|emerg(?:ency)?|panic"
+    "crit(?:ical)?|alert|fatal|emerg(?:ency)?|panic|note|(?:d|sub)debug"
 )
 """The words for levels, as a pattern."""
-_SHORT = "trc|vrb|dbg|debu|inf|wrn|eror|crt|ftl|noti"
+_SHORT = "trc|vrb|dbg|debu|inf|wrn|eror|crt|ftl|noti|fail|crse"
 _LEVEL = rf"(?P<level>(?i:{LEVELS}|{_SHORT})[0-9]?)"
 _WRITTEN_LEVEL = rf"(?P<level>(?i:{LEVELS}))"
-_LETTER = r"(?P<level>[VDIWEFTSCN])"
-_NAME = r"[A-Za-z_$][\w$./@-]*"
+_LETTER = r"(?P<level>[VDIWEFTSCNAOR])"
+_IN_BRACKETS = rf"(?P<level>(?i:{LEVELS}|{_SHORT}|system|default)[0-9]?)"
+_NAME = r"[A-Za-z_$][\w$./@#-]*(?:::[\w$./@#-]+)*"
 _UUID = re.compile(r"(?:\w+-)?[0-9a-f]{8}-[0-9a-f]{4}-.*|-|[0-9a-f]{16,}.*", re.DOTALL)
 _SOME, _MOST, _NEARLY_ALL = 0.3, 0.9, 0.98
 _MOST_FIELDS = 12
@@ -50,6 +51,8 @@ class _Reader:
     rests: list[str]
     pattern: str = ""
     names: list[str] = field(default_factory=list)
+    open: str = ""
+    """What closes the bracket before the time, if that is not right after it."""
 
     def share(self, step: str) -> float:
         """The part of the rests that begin with a step."""
@@ -65,17 +68,16 @@ class _Reader:
     def take(self, step: str, written: str | None = None, *, is_required: bool = False) -> None:
         """Read a step; lines without it continue with what they have, and so do lines that the sample does not have."""
         compiled = re.compile(step)
-        text = (written or step).replace(_LEVEL, self.level)
+        text = (written or step).replace(_LEVEL, self.level(step))
         self.pattern += text if is_required else f"(?:{text})?"
         self.rests = [rest[match.end() :] if (match := compiled.match(rest)) else rest for rest in self.rests]
         self.names += re.findall(r"\?P<(\w+)>", step)
 
-    @property
-    def level(self) -> str:
-        """The pattern of a level, with the short words if there are any."""
-        if any(re.match(rf"\W*(?i:{LEVELS})\b", rest) for rest in self.rests):
-            return _WRITTEN_LEVEL
-        return _LEVEL
+    def level(self, step: str) -> str:
+        """The pattern of a level, with the short words if a step finds any."""
+        found = filter(None, (re.match(step, rest) for rest in self.rests))
+        words = {match["level"] for match in found if "level" in match.groupdict()}
+        return _WRITTEN_LEVEL if all(re.fullmatch(f"(?i:{LEVELS})", word) for word in words if word) else _LEVEL
 
     def name(self, wanted: str) -> str:
         """A name that no field has yet."""
@@ -96,11 +98,22 @@ def free_text(
         return None
     time = find_time(lines, basis, LAYOUTS if choices.layout is None else (choices.layout,))
     if time is None:
-        reader = _Reader([line for line in lines[:_SAMPLE] if not line[:1].isspace()] or list(lines[:_SAMPLE]))
-        _fields(reader)
-        layout = f"^{reader.pattern}{_blanks(reader)}(?P<message>.*)"
-        return FreeText(Regex(name="text", layout=layout, encoding=encoding), None, tuple(reader.names))  # type: ignore[arg-type]
+        return _without_time(lines, encoding, choices.multiline)
     return _with_time(lines, time, encoding, choices.multiline)
+
+
+def _without_time(lines: Sequence[str], encoding: str, begin: str | None) -> FreeText:
+    """A format for lines that have no time; those that begin with a blank belong to the event before them."""
+    events = [line for line in lines[:_SAMPLE] if not line[:1].isspace()]
+    is_multiline = begin is not None or (bool(events) and len(events) < len(lines[:_SAMPLE]))
+    reader = _Reader(events or list(lines[:_SAMPLE]))
+    _fields(reader)
+    message = r"(?P<message>(?s:.*))" if is_multiline else "(?P<message>.*)"
+    layout = f"^{reader.pattern}{_blanks(reader)}{message}"
+    start = begin or (f"^{_unnamed(reader.pattern)}" if "level" in reader.names else r"^\S")
+    multiline = Multiline(start=start.replace(r"^(?:\s*", "^(?:", 1)) if is_multiline else None
+    format = Regex(name="text", layout=layout, multiline=multiline, encoding=encoding)  # type: ignore[arg-type]
+    return FreeText(format, None, tuple(reader.names))
 
 
 def _with_time(lines: Sequence[str], time: LineTime, encoding: str, begin: str | None) -> FreeText:
@@ -111,8 +124,10 @@ def _with_time(lines: Sequence[str], time: LineTime, encoding: str, begin: str |
         dict.fromkeys(layout.loose([one for one in seen if layout.strict.fullmatch(one)]) for layout in time.layouts)
     )
     text = f"(?P<time>{text})"
-    reader = _Reader([line[span[1] :] for line, span in pairs], names=[*prefix_names, "time"])
-    _after_time(reader)
+    follows = _second_lines(lines, time)
+    rests = [f"{line[span[1] :]}\n{second}" for (line, span), second in zip(pairs, follows, strict=False)]
+    reader = _Reader(rests or [line[span[1] :] for line, span in pairs], names=[*prefix_names, "time"])
+    _after_time(reader, before)
     _fields(reader)
     is_multiline = begin is not None or any(span is None for span in time.spans)
     message = r"(?P<message>(?s:.*))" if is_multiline else "(?P<message>.*)"
@@ -124,14 +139,25 @@ def _with_time(lines: Sequence[str], time: LineTime, encoding: str, begin: str |
     return FreeText(format, time, tuple(reader.names))
 
 
+def _second_lines(lines: Sequence[str], time: LineTime) -> list[str]:
+    """For each line with a time the line after it, if these begin with a level; nothing otherwise."""
+    seconds = [
+        "" if after is not None else second
+        for second, span, after in zip(lines[1:], time.spans, time.spans[1:], strict=False)
+        if span is not None
+    ]
+    levels = sum(1 for second in seconds if re.match(rf"{_LEVEL}:\s", second))
+    return seconds[:_SAMPLE] if levels >= _MOST * max(1, len(seconds)) else []
+
+
 def _zone(lines: Sequence[str], time: LineTime) -> str | None:
     """The zone whose short name follows the time of each line."""
     names = {
         match[1]
         for line, span in zip(lines, time.spans, strict=True)
-        if span is not None and (match := re.match(r" ([A-Z]{3,5})\b", line[span[1] :]))
+        if span is not None and (match := re.match(r" ([A-Z]{3,5}|[A-Z][a-z]+/[A-Z][A-Za-z_/]+)\b", line[span[1] :]))
     }
-    zones = {NAMED_ZONES.get(name) for name in names}
+    zones = {name if "/" in name else NAMED_ZONES.get(name) for name in names}
     return next(iter(zones)) if len(zones) == 1 and zones != {"UTC"} else None
 
 
@@ -156,17 +182,27 @@ def _before(heads: Sequence[str]) -> tuple[str, list[str]]:
     return reader.pattern + blanks + opening, reader.names
 
 
-def _after_time(reader: _Reader) -> None:
+def _after_time(reader: _Reader, before: str) -> None:
     """Read what closes the time, and the name of a zone."""
-    closing = next((mark for mark in (r"\]", r"\)", ">", '"') if reader.share(mark) >= _MOST), None)
-    if closing is not None:
-        reader.take(closing)
-    names = "|".join([*NAMED_ZONES, "CST", "IST", "BST"])
-    if reader.share(rf" (?:{names})\b") >= _MOST:
+    reader.open = {"[": r"\]", "(": r"\)", "<": ">"}.get(before[-1:], "")
+    _take_closing(reader)
+    names = rf"(?:{'|'.join([*NAMED_ZONES, 'CST', 'IST', 'BST'])}|[A-Z][a-z]+/[A-Z][A-Za-z_/]+)"
+    if reader.share(rf" {names}\b") >= _MOST:
         reader.take(rf" (?P<zone>{names})\b", rf" (?P<zone>{'|'.join(sorted(set(reader.values(rf' ({names})'))))})")
-        closing = next((mark for mark in (r"\]", r"\)", ">", '"') if reader.share(mark) >= _MOST), None)
-        if closing is not None:
-            reader.take(closing)
+        _take_closing(reader)
+    if reader.share(r":\S") >= _MOST:
+        reader.take(":")
+
+
+def _take_closing(reader: _Reader) -> bool:
+    """Read what closes the bracket in which the time is."""
+    marks = (reader.open,) if reader.names[-1:] not in (["time"], ["zone"]) else (r"\]", r"\)", ">", '"')
+    closing = next((mark for mark in marks if mark and reader.share(rf"\s*{mark}") >= _MOST), None)
+    if closing is None:
+        return False
+    reader.take(rf"\s*{closing}:?")
+    reader.open = ""
+    return True
 
 
 def _fields(reader: _Reader) -> None:
@@ -174,15 +210,17 @@ def _fields(reader: _Reader) -> None:
     while len(reader.names) < _MOST_FIELDS and any(reader.rests):
         if reader.share(r"\s*\|") >= _NEARLY_ALL and "|" not in reader.names:
             _take_piped(reader)
-        elif not (_take_mark(reader) or _take_field(reader) or _take_words_before_level(reader)):
+        elif not (
+            _take_closing(reader) or _take_mark(reader) or _take_field(reader) or _take_words_before_level(reader)
+        ):
             break
 
 
 def _take_mark(reader: _Reader) -> bool:
-    step = r"\s*(?:-{1,2}(?=\s|\[|\()|[:|*,;](?=\s|\[|$))"
+    step = r"\s*(?:-{1,9}(?=\s|\[|\()|[:|*,;](?=\s|\[|$)|={2,}(?=\s|$))"
     if reader.share(step) < _MOST:
         return False
-    reader.take(step, r"\s*[-:|*,;]*", is_required=True)
+    reader.take(step, r"\s*[-:|*,;=]*", is_required=True)
     return True
 
 
@@ -200,15 +238,29 @@ def _steps(reader: _Reader, *, is_prefix: bool) -> Iterator[tuple[str, ...]]:
     end = r"(?=[\s:|,;\])]|$)"
     blank = r"(?=\s|$)"
     if "level" not in reader.names:
+        logger, method = reader.name("logger"), reader.name("method")
+        yield rf"(?P<{logger}>[\w.$-]+) +(?P<{method}>[^\s]+) *\n{_LEVEL}:", r"(?=\s|$)"
         for opening, closing in ((r"\[", r"\]"), (r"\(", r"\)"), ("<", ">")):
-            yield rf"{opening}\s*{_LEVEL}\s*{closing}:?", ""
-        yield rf"{_LEVEL}:?", end
-        letters = set(reader.values(rf"\s*\[?{_LETTER}(?=[\s/\]:])"))
+            yield rf"{opening}\s*{_IN_BRACKETS if closing != '>' else _LEVEL}\s*{closing}:?", ""
+        thread, logger = reader.name("thread"), reader.name("logger")
+        yield rf"\[(?P<{thread}>[^\[\]]*)/{_LEVEL}\]:?", ""
+        yield rf"{_LEVEL}/(?P<{thread}>[^\s\]]+)", r"(?=[\s\]])"
+        yield rf"{_LEVEL}(?:\s*:)?", end
+        yield rf"={_LEVEL} REPORT=+", ""
+        yield rf"(?P<{logger}>[\w-]+(?:\.[\w-]+)*)\.{_LEVEL}:", blank
+        yield rf"(?P<{logger}>[\w./-]+)\[{_LEVEL}\]:", blank
+        yield rf"(?P<{logger}>[^\s:]\S*):\s+{_LEVEL}:", blank
+        letters = set(reader.values(rf"\s*\[?{_LETTER}(?=[\s/\]:]|$)"))
         if letters & set("IWED") and len(letters) <= 8:
+            if is_prefix:
+                yield rf"{_LETTER}", "$"
             yield rf"\[{_LETTER}\]", ""
             yield rf"{_LETTER}/(?P<{reader.name('logger')}>[^\s(:]+)\s*\(\s*(?P<{reader.name('pid')}>\d+)\):", ""
             yield rf"{_LETTER}[/:]", ""
             yield rf"{_LETTER}\s", ""
+    elif reader.names[-1:] == ["level"]:
+        yield rf":(?P<{reader.name('logger')}>[\w.$-]+):", ""
+    yield rf"(?P<{reader.name('thread')}>\d+)\[(?P<{reader.name('logger')}>[A-Z]+)\]", blank
     yield from _brackets(reader)
     pid, logger = reader.name("pid"), reader.name("logger")
     yield rf"(?P<{pid}>\d+)\s+(?P<{reader.name('tid')}>\d+)\s", r"(?=\s*[A-Z]\s)"
@@ -217,6 +269,9 @@ def _steps(reader: _Reader, *, is_prefix: bool) -> Iterator[tuple[str, ...]]:
         number = "pid" if reader.share(rf"\s*\d+\s+\[?{_LEVEL}\b") >= _MOST else "number"
         yield rf"(?P<{reader.name(number)}>\d+)\s", ""
     yield rf"(?P<{reader.name('ip')}>\d{{1,3}}(?:\.\d{{1,3}}){{3}})", r"(?=[\s:]|$)"
+    yield rf"(?P<{logger}>[\w.$-]+(?::[\w<>$-]+)?:\d+)\s+-", blank
+    yield rf"(?P<{logger}>[\w./-]+:\d+)\]", blank
+    yield rf"(?P<{reader.name('topics')}>[a-z0-9-]+(?:,!?[a-z0-9-]+)+)", blank
     source = r"[^\s\[\]{}\"=:-][^\[\]{}\"=:|]{0,40}?"
     if not is_prefix and reader.share(rf"\s*{source} - ") >= _NEARLY_ALL:
         is_name = all(re.fullmatch(_NAME, value.strip()) for value in reader.values(rf"\s*({source}) - "))
@@ -224,13 +279,13 @@ def _steps(reader: _Reader, *, is_prefix: bool) -> Iterator[tuple[str, ...]]:
     if reader.share(r"\s*[^\s:\[\]]+\[\d+\]:(?=\s|$)") >= _SOME:
         yield rf"(?P<{logger}>[^\s:\[\]]+)(?:\[(?P<{pid}>\d+)\])?:", blank
     yield (
-        rf"(?P<{logger}>[A-Za-z_][\w$-]*(?:[./$][\w$-]+)+(?::\d+)?)\s*:",
+        rf"(?P<{logger}>[A-Za-z_][\w$-]*(?:(?:[./$#]|::)[\w$-]+)+(?::\d+)?)\s*:",
         blank,
         rf"(?P<{logger}>[^\s:]+(?::\d+)?)\s*:",
     )
     if "level" in reader.names and "source" not in reader.names:
-        yield rf"(?P<{logger}>[A-Za-z_][\w$-]*(?:[./$][\w$-]+)+(?::\d+)?)", blank
-    yield rf"(?P<{logger}>[A-Za-z_$][\w$./@-]*)\s*:", blank
+        yield rf"(?P<{logger}>[A-Za-z_][\w$-]*(?:(?:[./$#]|::)[\w$-]+)+(?::\d+)?)", rf"(?=\s|$|{reader.open or '$'})"
+    yield rf"(?P<{logger}>{_NAME}(?: \([^()]*\))?)\s*:", blank
     if not is_prefix:
         words = reader.values(r"\s*([A-Za-z][\w.-]*)(?=\s{2,})")
         if len(words) >= _NEARLY_ALL * len(reader.rests) and len(set(words)) <= _FEW_WORDS:
@@ -267,13 +322,14 @@ def _bracket_name(values: Sequence[str]) -> str:
 
 def _take_words_before_level(reader: _Reader) -> bool:
     """Read the words before a level or a program that all lines have at the same place."""
-    level = re.compile(rf"[\[(<]?{_LEVEL}[\])>:,|]?$" if "level" not in reader.names else r"$.")
+    level = re.compile(rf"(?:[\[(<]?{_LEVEL}[\])>:,|]?|\[?[A-Z]\]?)$" if "level" not in reader.names else r"$.")
     program = re.compile(r"[^\s:\[\]]+\[\d+\]:$")
     rows = [rest.split(maxsplit=_FAR + 1)[: _FAR + 1] for rest in reader.rests]
     for place in range(1, _FAR + 1):
         words = [row[place] for row in rows if len(row) > place]
         programs = sum(map(bool, map(program.match, words))) >= _SOME * len(rows)
-        likely = [word for word in words if level.match(word) or (programs and word.endswith(":"))]
+        is_mark = len(words) >= _NEARLY_ALL * len(rows) and len(set(words)) == 1 and set(words[0]) in ({"|"}, {"-"})
+        likely = [word for word in words if level.match(word) or is_mark or (programs and word.endswith(":"))]
         if len(likely) >= _NEARLY_ALL * len(rows):
             for _ in range(place):
                 _take_word(reader)

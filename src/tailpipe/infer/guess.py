@@ -15,6 +15,7 @@ from tailpipe.infer.free_text import LEVELS, free_text
 from tailpipe.infer.point import Point, guessed, sure
 from tailpipe.infer.records import documents_in, record_path, records_in_lines
 from tailpipe.infer.sample import Sample
+from tailpipe.infer.time_layouts import LAYOUTS
 from tailpipe.infer.times import Basis
 from tailpipe.infer.trial import Fit, fit
 from tailpipe.model.format import Format
@@ -24,6 +25,9 @@ _ENOUGH = 0.95
 _MOST = 0.7
 _HALF = 0.5
 _PAIRS = re.compile(r'(?:\S+ ){0,3}(?:[A-Za-z_][\w./@-]*=(?:"(?:[^"\\]|\\.)*"|[^\s"]*)(?:\s+|$)){2,}')
+SYSLOG = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S*[^\s:] [^\s:\[]+(?:\[\d+\])?(?: \(.*?\))?:"
+SYSLOG_ISO = rf"\d{{4}}-\d\d-\d\dT\S+ (?!(?i:{LEVELS})\b)[\w.-]+ [\w./-]+(?:\[\d+\])?:"
+"""How lines of syslog begin that have no priority."""
 _SIGNS: tuple[tuple[str, str], ...] = (
     (r"type=\w+ msg=audit\(|node=\S+ type=\w+ msg=audit\(", "auditd.default"),
     (r".*\bCEF:\d+\|", "cef.default"),
@@ -33,10 +37,16 @@ _SIGNS: tuple[tuple[str, str], ...] = (
     (r'\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:[^\]]+\] "[^"]*" \d+ \S+$', "apache_access_log.common"),
     (r'\S+:\d+ \S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:[^\]]+\] "[^"]*" \d+ \S+ "', "apache_access_log.vhost_combined"),
     (r"<\d{1,3}>", "syslog.default"),
-    (r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [^\s:\[]+(?:\[\d+\])?(?: \(.*?\))?:", "syslog.default"),
-    (rf"\d{{4}}-\d\d-\d\dT\S+ (?!(?i:{LEVELS})\b)[\w.-]+ [\w./-]+(?:\[\d+\])?:", "syslog.default"),
+    (SYSLOG, "syslog.default"),
+    (SYSLOG_ISO, "syslog.default"),
 )
 """How lines begin that a format of their own reads, with the preset."""
+
+
+def _begins_with_time(line: str) -> bool:
+    """Whether a line begins with a time that is no value of a pair."""
+    head = line[:60].partition("=")[0]
+    return any(one.kind != "no date" and not one.needs_name and one.strict.match(head) for one in LAYOUTS)
 
 
 @frozen
@@ -94,7 +104,9 @@ def _unsigned(
         return
     lines = sample.lines
     if choices.multiline is None:
-        if sum(1 for line in lines[:50] if _PAIRS.fullmatch(line + " ")) > _HALF * min(50, len(lines)):
+        if sum(1 for line in lines[:50] if _PAIRS.fullmatch(line + " ")) > _HALF * min(50, len(lines)) and not any(
+            map(_begins_with_time, lines[:1])
+        ):
             yield _spoken(presets["logfmt.default"], sample), (sure("lines of key=value pairs"),), True
         found = separated(lines, sample.encoding)
         layout = choices.layout

@@ -101,7 +101,8 @@ def _made(guess: Guess, sample: Sample, name: str, now: datetime, choices: Choic
     read, fields = rows_of(guess.format, sample, now)
     basis = Basis(now, sample.artifact.modified)
     is_utc = guess.format.type == "apache_access_log"
-    described = describe(fields, read.kept, basis, choices, is_json=guess.format.is_json, is_utc=is_utc)
+    path = sample.artifact.uri
+    described = describe(fields, read.kept, basis, choices, is_json=guess.format.is_json, is_utc=is_utc, path=path)
     columns = list(described.columns)
     points = [*guess.points]
     if "tp_timestamp" not in described.common and not any(column.name == "tp_timestamp" for column in columns):

@@ -21,6 +21,7 @@ from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.formats.grok import compile_layout
 from tailpipe.frozen import frozen
 from tailpipe.infer.claims import Claims, claims_of, weights
+from tailpipe.infer.guess import SYSLOG, SYSLOG_ISO
 from tailpipe.infer.plausible import implausible
 from tailpipe.infer.records import Record, documents_in, leaves_of, paths_of, records_at, records_in_lines
 from tailpipe.infer.sample import Sample
@@ -232,7 +233,10 @@ class Recogniser:
         head = sample.head(_SOME_LINES)
         tried: list[tuple[Format, bool]] = []
         found = []
+        has_programs = _names_programs(sample)
         for one in known:
+            if one.format.type == "syslog" and not has_programs:
+                continue
             format = replace(one.format, name="sample", description="")
             is_fitting = next((result for seen, result in tried if seen == format), None)
             if is_fitting is None:
@@ -307,6 +311,13 @@ class Recogniser:
         if rivals and first.table.name.split("_")[0] not in words:
             alike = [replace(first, has_rival=True), *others]
         return [*alike, *fitting[len(alike) :]]
+
+
+def _names_programs(sample: Sample) -> bool:
+    """Whether lines have a priority, or a host and a program, as those of syslog have."""
+    lines = [line for line in sample.lines[:_SOME_LINES] if line and not line[0].isspace()]
+    begins = re.compile(rf"<\d|{SYSLOG}|{SYSLOG_ISO}|\{{")
+    return sum(map(bool, map(begins.match, lines))) >= _MOSTLY * len(lines)
 
 
 def _about_programs(judged: Judged, rows: pa.Table) -> Iterator[str]:

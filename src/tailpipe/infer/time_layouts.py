@@ -40,7 +40,7 @@ _STRICT = {
     "{a}": r"(?:0?[1-9]|[12]\d|3[01])",
     "{b}": r"(?:0?[1-9]|[12]\d|3[01])",
     "%p": r"[AaPp][Mm]",
-    "%b": rf"(?:{_MONTHS})",
+    "%b": rf"(?:{_MONTHS}|{_MONTHS.lower()})",
     "%B": rf"(?:{_LONG_MONTHS})",
     "%a": rf"(?:{_DAYS})",
     "%A": rf"(?:{_LONG_DAYS})",
@@ -59,7 +59,7 @@ _LOOSE = {
     "{a}": r"\d\d?",
     "{b}": r"\d\d?",
     "%p": "[AaPp][Mm]",
-    "%b": "[A-Z][a-z]{2}",
+    "%b": "[A-Za-z][a-z]{2}",
     "%B": "[A-Z][a-z]+",
     "%a": "[A-Z][a-z]{2}",
     "%A": "[A-Z][a-z]+",
@@ -85,6 +85,8 @@ class TimeLayout:
     """Whether columns of the type timestamp read it without a `time_format`."""
     pattern: str | None = None
     """The text, if the template is the name of a time format and not made of directives."""
+    before: str = r"(?<![\w.:/-])"
+    """What may be right before it."""
     needs_name: bool = False
     """Whether bare numbers are times only in fields with the name of a time."""
 
@@ -92,9 +94,9 @@ class TimeLayout:
     def strict(self) -> re.Pattern[str]:
         """Finds the layout in a line, with values that times can have."""
         inner = self.pattern or self._compiled(_STRICT)
-        before = r"(?<![\w.:/-])" if _WORDY.match(self.example) else ""
+        before = self.before if _WORDY.match(self.example) else ""
         # Directories of dates, versions and addresses go on after what looks like a time.
-        return re.compile(rf"{before}(?:{inner})(?![\w:]|[./-]\d)")
+        return re.compile(rf"{before}(?:{inner})(?!\w|[:./-]\d)")
 
     def loose(self, texts: Sequence[str]) -> str:
         """The pattern of a regex layout, for RE2, with the optional parts that a text has."""
@@ -131,6 +133,7 @@ LAYOUTS: tuple[TimeLayout, ...] = (
     ),
     *_rows(
         "local",
+        ("%Y-%m-%d %k:%M:%S{f}", "2026-11-18  9:41:10", "MariaDB"),
         ("%Y-%m-%d-%H.%M.%S{f}", "2026-11-18-09.41.10.123456", "IBM Db2, Blue Gene"),
         ("%Y-%m-%d_%H:%M:%S{f}{z}", "2026-11-18_09:41:10.123", "runit's svlogd, scripts"),
         ("%Y-%m-%d_%H-%M-%S{f}", "2026-11-18_09-41-10", "scripts"),
@@ -158,6 +161,9 @@ LAYOUTS: tuple[TimeLayout, ...] = (
         ("%d/%b/%Y:%H:%M:%S{f}", "18/Nov/2026:09:41:10", "web servers without a zone, HAProxy"),
         ("%d/%b/%Y %H:%M:%S{f}", "18/Nov/2026 09:41:10", "Django's server, CherryPy"),
         ("%d-%b-%Y %H:%M:%S{f}", "18-Nov-2026 09:41:10.123", "Tomcat, BIND, Oracle"),
+        ("%d-%b-%Y::%H:%M:%S{f}", "18-Nov-2026::09:41:10", "RabbitMQ up to 3.6"),
+        ("%d%b%Y %H:%M:%S.%g", "18Nov2026 09:41:10.123", "Minecraft Forge"),
+        ("%b/%d/%Y %H:%M:%S", "nov/18/2026 09:41:10", "MikroTik"),
         ("%d-%b-%y %H:%M:%S{f}", "18-Nov-26 09:41:10", "Oracle"),
         ("%e %b %Y %H:%M:%S{f}{z}", "18 Nov 2026 09:41:10.123", "Redis, Exim, JBoss"),
         ("%d%b%Y %k:%M:%S{f}", "18Nov2026  9:41:10", "Check Point"),
@@ -165,6 +171,7 @@ LAYOUTS: tuple[TimeLayout, ...] = (
         ("%b %e, %Y %-I:%M:%S %p", "Nov 18, 2026 9:41:10 AM", "java.util.logging, Jenkins"),
         ("%b %e, %Y, %-I:%M:%S %p", "Nov 18, 2026, 9:41:10 AM", "java.util.logging of Java 9 and later"),
         ("%b %e, %Y %H:%M:%S{f}", "Nov 18, 2026 09:41:10", "Wireshark"),
+        ("%b %e, %Y %-I:%M:%S,%g %p", "Nov 18, 2026 9:41:10,123 AM", "WebLogic"),
         ("%B %e, %Y %-I:%M:%S %p", "November 18, 2026 9:41:10 AM", "reports"),
         ("%A, %B %e, %Y %-I:%M:%S %p", "Wednesday, November 18, 2026 9:41:10 AM", "Windows"),
         ("%a %b %e %H:%M:%S{f} %Y", "Wed Nov 18 09:41:10.123456 2026", "C's ctime, Apache errors, Squid, OpenVPN"),
@@ -212,6 +219,8 @@ LAYOUTS: tuple[TimeLayout, ...] = (
         ("{a}/{b}/%y %-H:%M:%S{f}{z}", "18/11/26 09:41:10", "appliances"),
         ("{a}/{b}/%y-%-H:%M:%S{f}", "11/18/26-09:41:10.123456", "Snort 2 with the year"),
         ("{a}/{b}/%y %-H:%M:%S:%g", "11/18/26 9:41:10:123", "WebSphere traces"),
+        ("{a}/{b}/%y, %-H:%M:%S:%g", "11/18/26, 9:41:10:123", "WebSphere Liberty"),
+        ("{a}/{b}/%Y - %H:%M:%S{f}", "11/18/2026 - 09:41:10", "Source engine"),
         ("{a}-{b}-%Y %-H:%M:%S{f}{z}", "18-11-2026 09:41:10", "scripts"),
         ("{a}-{b}-%Y:%-H:%M:%S{f}", "18-11-2026:09:41:10", "scripts"),
         ("{a}.{b}.%Y %-H:%M:%S{f}{z}", "18.11.2026 09:41:10", "Windows and scripts in Europe"),
@@ -224,11 +233,17 @@ LAYOUTS: tuple[TimeLayout, ...] = (
         ("%a %b %e %H:%M:%S{f}", "Wed Nov 18 09:41:10", "macOS's wifi log"),
         ("%e %b %H:%M:%S{f}", "18 Nov 09:41:10.123", "Redis, ntpd"),
         ("%d-%b %H:%M:%S{f}", "18-Nov 09:41:10", "Bacula"),
-        ("%m%d %H:%M:%S{f}", "1118 09:41:10.123456", "klog and glog: Kubernetes, Ceph, TensorFlow"),
         ("%m-%d %H:%M:%S{f}", "11-18 09:41:10.123", "Android's logcat"),
         ("%m/%d-%H:%M:%S{f}", "11/18-09:41:10.123456", "Snort, Suricata's fast.log without the year"),
         ("%m/%d %H:%M:%S{f}", "11/18 09:41:10", "VirtualBox, Condor"),
         ("%m.%d %H:%M:%S{f}", "11.18 09:41:10", "Proxifier"),
+    ),
+    TimeLayout(
+        "%m%d %H:%M:%S{f}",
+        "no year",
+        "1118 09:41:10.123456",
+        "klog and glog: Kubernetes, Ceph, TensorFlow",
+        before=r"(?:(?<![\w.:/-])|(?<=\b[IWEFD]))",
     ),
     *_rows(
         "no date",
