@@ -118,5 +118,5 @@ _GAPS: dict[str, tuple[str, ...]] = {
 }
 KNOWN_GAPS: dict[str, str] = {name: gap for gap, names in _GAPS.items() for name in names}
 """For each layout what is wrong."""
-WRONG_TABLES: dict[str, str] = {}
+WRONG_TABLES: dict[str, str] = {"journalctl_short": "linux_auth_log"}
 """Layouts that are read as they should be unless all tables are asked, with the table that they are taken for."""
