@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from tailpipe.errors import UsageError
@@ -45,7 +45,11 @@ _NAMED_COMMON: tuple[tuple[str, tuple[str, ...], Callable[[str], object]], ...] 
         ("level", "severity", "loglevel", "levelname", "severitytext", "lvl", "l"),
         re.compile(rf"\s*(?i:{LEVELS}|[tdiwefvc])\s*").fullmatch,
     ),
-    ("tp_message", ("message", "msg", "m", "shortmessage", "renderedmessage", "textpayload", "body", "event"), str.strip),
+    (
+        "tp_message",
+        ("message", "msg", "m", "shortmessage", "renderedmessage", "textpayload", "body", "event"),
+        str.strip,
+    ),
     ("tp_host", ("host", "hostname"), is_host),
 )
 """Common columns, the names of fields that fill them, the best first, and what their values are."""
@@ -94,7 +98,8 @@ def describe(
     for name, values in list(given.items())[:_MOST_COLUMNS]:
         if _DYNAMIC.fullmatch(name) or name.lower().startswith("tp_") or all(value is None for value in values):
             continue
-        columns.append(_column(name, values, times.get(name), points))
+        others = {other.lower() for other in given if other != name} | {column.name.lower() for column in columns}
+        columns.append(_column(name, values, times.get(name), points, others))
     ids = [one.name for one in columns if one.type == "bigint" and _ID.fullmatch(one.name)]
     if ids:
         statement = f"{_listed(ids)} {'is a number' if len(ids) == 1 else 'are numbers'}"
@@ -122,8 +127,12 @@ def _null_text(fields: Mapping[str, Sequence[Any]]) -> str | None:
     return _NO_VALUE if any(value == _NO_VALUE for values in fields.values() for value in values) else None
 
 
-def _column(name: str, values: Sequence[Any], time: _Time | None, points: list[Point]) -> Column:
+def _column(
+    name: str, values: Sequence[Any], time: _Time | None, points: list[Point], others: Collection[str]
+) -> Column:
     spelled = name if _BARE.fullmatch(name) else _snake(name)
+    while spelled != name and spelled.lower() in others:
+        spelled += "_"
     source = None if spelled == name else f'"{name}"' if '"' not in name else name
     if time is not None:
         return Column(spelled, "timestamp", source=source, time_format=time.spelling.time_format)

@@ -146,7 +146,7 @@ def _named(rows: Sequence[Sequence[str]], count: int) -> list[str]:
     texts = [
         (sum(map(len, columns[place])) / len(columns[place]), place)
         for place, name in enumerate(found)
-        if name.startswith("column_") and any(" " in value.strip() and value[:1] not in "{[" for value in columns[place])
+        if name.startswith("column_") and any(" " in one.strip() and one[:1] not in "{[" for one in columns[place])
     ]
     if texts:
         found[max(texts)[1]] = "message"

@@ -161,7 +161,11 @@ def _kind(table: Table, fit: Fit, points: Iterable[Point], sample: Sample, now: 
     if rows is None or not len(rows):
         return Kind(table, is_shipped, fit, tuple(points))
     earliest = first_day(rows["tp_timestamp"].to_pylist())
-    return Kind(table, is_shipped, fit, tuple(points), earliest, tuple(rows.slice(0, _SHOWN_ROWS).to_pylist()))
+    try:
+        shown = rows.slice(0, _SHOWN_ROWS).to_pylist()
+    except (OverflowError, ValueError):  # times that Python cannot hold
+        shown = []
+    return Kind(table, is_shipped, fit, tuple(points), earliest, tuple(shown))
 
 
 def earliest_in(table: Table, sample: Sample, now: datetime) -> datetime | None:

@@ -33,9 +33,15 @@ def is_address(text: str) -> bool:
     return True
 
 
+def _without_port(text: str) -> str:
+    """An address without its port or prefix length."""
+    match = re.fullmatch(r"\[([^\]]*)\](?::\d+)?", text)
+    return match[1] if match else text.partition("/")[0]
+
+
 _TESTS: tuple[tuple[re.Pattern[str], Callable[[str], object]], ...] = (
     (re.compile(r"(?:.*_)?host(?:name)?"), is_host),
-    (re.compile(r"(?:.*_)?(?:ip|ip_address)"), lambda text: is_address(text.partition("/")[0]) or is_host(text)),
+    (re.compile(r"(?:.*_)?(?:ip|ip_address)"), lambda text: is_address(_without_port(text)) or is_host(text)),
     (re.compile(r"(?:.*_)?port"), _is_up_to(65535)),
     (re.compile(r"(?:http_|elb_|response_)?status(?:_code)"), _is_up_to(999)),
     (re.compile(r"(?:request_|http_)?method"), re.compile(r"[A-Za-z][\w/-]*").fullmatch),

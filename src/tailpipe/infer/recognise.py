@@ -59,8 +59,10 @@ _OWN = 0.1
 _ALMOST = 0.9
 """The part of the rows that a table of lines must keep to be sure."""
 _COLUMNS = 4
-_FILLED = 0.2
+_FILLED = 0.12
 """The part of a table's columns that must have a value, if its format says enough by itself."""
+_SURELY_FILLED = 0.2
+"""The same, for the table to be sure."""
 _FILLED_ANYHOW = 0.5
 """The same for a format that reads anything."""
 _VALUES = 0.4
@@ -69,6 +71,8 @@ _PROGRAMS = 2
 """A log of which so many programs have written nearly everything may be that of a product, not of a host."""
 _FEW = 0.1
 """The part of a column's values that may be implausible."""
+_JUDGED = ("string", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64")
+"""The Arrow types of columns whose values may be implausible."""
 _DECOYS = (b"lorem ipsum dolor 7\n", b'{"lorem": "ipsum", "dolor": 7}\n')
 """What no log has: a format that reads it tells nothing about a sample that it reads."""
 _LIKE = 0.97
@@ -119,6 +123,11 @@ class _Known:
     format: Format
     claims: Claims | None
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it reads lines that are no records."""
+        return self.claims is None or hasattr(self.format, "otherwise")
+
 
 @frozen
 class _Alike:
@@ -153,7 +162,7 @@ class Recogniser:
             documents = [] if len(lines) > 0.5 * looked_at and looked_at > 1 else documents_in(sample)
             found += [self._read_records(one, sample) for one in self._alike(lines, documents)]
         if not any(one.is_recognised for one in found):
-            text = [one for one in self._known if one.claims is None and one.format.encoding is not None]
+            text = [one for one in self._known if one.is_text and one.format.encoding is not None]
             found += [self._read_text(one, sample) for one in self._fitting(text, sample)]
         return self._ranked(found, sample, source)
 
@@ -221,8 +230,9 @@ class Recogniser:
         if judged.is_implausible:
             return judged
         evidence, share = alike.evidence, alike.share
-        is_alike = evidence >= _EVIDENCE and share >= _FILLED
-        is_known = judged.fit.share >= _HALF and (covered >= _COVERED or share >= _MANY_KEYS) and is_alike
+        has_keys = (covered >= _COVERED or share >= _MANY_KEYS) and share >= _FILLED
+        is_filled = judged.filled >= _MANY_KEYS * judged.columns
+        is_known = judged.fit.share >= _HALF and evidence >= _EVIDENCE and (has_keys or is_filled)
         score = judged.fit.share * evidence * share * covered if is_known else 0.0
         is_doubtful = evidence * share < _SURE_EVIDENCE or alike.own < _OWN
         doubts = ("few keys of the records are this table's alone",) if is_doubtful else ()
@@ -252,10 +262,12 @@ class Recogniser:
             return judged
         share = judged.filled / judged.columns if judged.columns else 0.0
         needed = _FILLED_ANYHOW if self._reads_anything(known.format) else _FILLED
-        is_known = judged.fit.share >= _MOSTLY and judged.filled >= _COLUMNS and share >= needed
+        columns = min(_COLUMNS, _MANY_KEYS * judged.columns)
+        is_known = judged.fit.share >= _MOSTLY and judged.filled >= columns and share >= needed
         score = judged.fit.share * judged.values * judged.values / judged.columns if is_known else 0.0
         fit = judged.fit
         doubts = (f"only {fit.kept:,} of {fit.read:,} rows fit",) if fit.share < _ALMOST else ()
+        doubts += (f"only {judged.filled} of {judged.columns} columns have values",) if share < _SURELY_FILLED else ()
         return replace(judged, score=score, doubts=(*judged.doubts, *doubts))
 
     def _reads_anything(self, format: Format) -> bool:
@@ -286,7 +298,8 @@ class Recogniser:
         doubts = [*_about_programs(judged, rows)]
         worst = 0.0
         for column in judged.table.columns:
-            if column.name in rows.column_names and column.name not in COMMON_TYPES:
+            is_own = column.name in rows.column_names and column.name not in COMMON_TYPES
+            if is_own and str(rows.schema.field(column.name).type) in _JUDGED:
                 share, example = implausible(column.name, rows[column.name].to_pylist())
                 worst = max(worst, share)
                 if share > _FEW:
@@ -316,7 +329,7 @@ class Recogniser:
 def _names_programs(sample: Sample) -> bool:
     """Whether lines have a priority, or a host and a program, as those of syslog have."""
     lines = [line for line in sample.lines[:_SOME_LINES] if line and not line[0].isspace()]
-    begins = re.compile(rf"<\d|{SYSLOG}|{SYSLOG_ISO}|\{{")
+    begins = re.compile(rf"<\d|{SYSLOG}|{SYSLOG_ISO}|[A-Z][a-z]{{2}} [ \d]\d [\d:]{{8}} [^\s:\[]+\[\d+\]:|\{{")
     return sum(map(bool, map(begins.match, lines))) >= _MOSTLY * len(lines)
 
 
