@@ -17,6 +17,7 @@ from tailpipe.cli import render
 from tailpipe.cli.again import located
 from tailpipe.cli.options import common, examples, home_of
 from tailpipe.errors import ConfigError, UsageError
+from tailpipe.query.parameters import without_pandas
 
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
@@ -95,7 +96,8 @@ def command(
     if dry_run and (collects or serves):
         raise UsageError("--dry-run cannot be combined with --collect or --serve")
     home = home_of(context)
-    known, inference = inferred(home, target, name, connection, choices)
+    with without_pandas():
+        known, inference = inferred(home, target, name, connection, choices)
     text = "\n".join(found.text(known.presets) for found in inference.found)
     if dry_run:
         render.data(text)
