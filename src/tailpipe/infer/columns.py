@@ -94,7 +94,7 @@ def describe(
     given = {name: values for name, values in given.items() if not _is_renamed(name, given)}
     times = _chosen(_times(given, basis), given, choices)
     points: list[Point] = []
-    columns = []
+    columns: list[Column] = []
     for name, values in list(given.items())[:_MOST_COLUMNS]:
         if _DYNAMIC.fullmatch(name) or name.lower().startswith("tp_") or all(value is None for value in values):
             continue

@@ -77,10 +77,11 @@ def _is_meant(lines: Sequence[str], count: int, character: str) -> bool:
 
 
 def _width(lines: Sequence[str], character: str) -> int:
-    """How many values nearly all lines have; 0 if they differ or there is one."""
-    counts = Counter(len(_cells(line, character)) for line in lines)
-    count, times = counts.most_common(1)[0]
-    return count if count > 1 and times >= _SAME * len(lines) else 0
+    """How many values nearly all lines have, but for some before the first; 0 if they differ or there is one."""
+    widths = [len(_cells(line, character)) for line in lines]
+    ((count, times),) = Counter(widths).most_common(1)
+    rows = len(widths) - (first if (first := widths.index(count)) <= _PREAMBLE else 0)
+    return count if count > 1 and times >= _SAME * rows else 0
 
 
 def _cells(line: str, character: str) -> list[str]:

@@ -19,7 +19,7 @@ LEVELS = (
     "crit(?:ical)?|alert|fatal|emerg(?:ency)?|panic|note|(?:d|sub)debug"
 )
 """The words for levels, as a pattern."""
-_SHORT = "trc|vrb|dbg|debu|inf|wrn|eror|crt|ftl|noti|fail|crse"
+_SHORT = "trce|dbug|trc|vrb|dbg|debu|inf|wrn|eror|crt|ftl|noti|fail|crse"
 _LEVEL = rf"(?P<level>(?i:{LEVELS}|{_SHORT})[0-9]?)"
 _WRITTEN_LEVEL = rf"(?P<level>(?i:{LEVELS}))"
 _LETTER = r"(?P<level>[VDIWEFTSCNAOR])"
@@ -105,13 +105,17 @@ def free_text(
 def _without_time(lines: Sequence[str], encoding: str, begin: str | None) -> FreeText:
     """A format for lines that have no time; those that begin with a blank belong to the event before them."""
     events = [line for line in lines[:_SAMPLE] if not line[:1].isspace()]
+    leveled = [line for line in events if re.match(_unnamed(rf"\[{_LEVEL}\]|{_LEVEL}:"), line)]
+    if len(leveled) >= _SOME * len(events) and leveled[:1] == events[:1]:
+        events = leveled
     is_multiline = begin is not None or (bool(events) and len(events) < len(lines[:_SAMPLE]))
     reader = _Reader(events or list(lines[:_SAMPLE]))
     _fields(reader)
     message = r"(?P<message>(?s:.*))" if is_multiline else "(?P<message>.*)"
     layout = f"^{reader.pattern}{_blanks(reader)}{message}"
-    start = begin or (f"^{_unnamed(reader.pattern)}" if "level" in reader.names else r"^\S")
-    multiline = Multiline(start=start.replace(r"^(?:\s*", "^(?:", 1)) if is_multiline else None
+    words = LEVELS if all(re.match(rf"\W?(?i:{LEVELS})\b", line) for line in leveled) else f"{LEVELS}|{_SHORT}"
+    start = begin or (rf"^\[?(?i:{words})[0-9]?[\]:]" if events is leveled else r"^\S")
+    multiline = Multiline(start=start) if is_multiline else None
     format = Regex(name="text", layout=layout, multiline=multiline, encoding=encoding)  # type: ignore[arg-type]
     return FreeText(format, None, tuple(reader.names))
 
@@ -245,7 +249,8 @@ def _steps(reader: _Reader, *, is_prefix: bool) -> Iterator[tuple[str, ...]]:
         thread, logger = reader.name("thread"), reader.name("logger")
         yield rf"\[(?P<{thread}>[^\[\]]*)/{_LEVEL}\]:?", ""
         yield rf"{_LEVEL}/(?P<{thread}>[^\s\]]+)", r"(?=[\s\]])"
-        yield rf"{_LEVEL}(?:\s*:)?", end
+        is_joined = reader.share(rf"\s*{_LEVEL}:{_NAME}:") >= _MOST
+        yield rf"{_LEVEL}" if is_joined else rf"{_LEVEL}(?:\s*:)?", end
         yield rf"={_LEVEL} REPORT=+", ""
         yield rf"(?P<{logger}>[\w-]+(?:\.[\w-]+)*)\.{_LEVEL}:", blank
         yield rf"(?P<{logger}>[\w./-]+)\[{_LEVEL}\]:", blank
@@ -283,6 +288,10 @@ def _steps(reader: _Reader, *, is_prefix: bool) -> Iterator[tuple[str, ...]]:
         blank,
         rf"(?P<{logger}>[^\s:]+(?::\d+)?)\s*:",
     )
+    if reader.names[-1:] == ["level"]:
+        yield rf"(?P<{logger}>[\w.]+\[\d+\])", blank
+    if reader.open:
+        yield rf"(?P<{logger}>[\w:.$-]+)", rf"(?=\s*{reader.open})"
     if "level" in reader.names and "source" not in reader.names:
         yield rf"(?P<{logger}>[A-Za-z_][\w$-]*(?:(?:[./$#]|::)[\w$-]+)+(?::\d+)?)", rf"(?=\s|$|{reader.open or '$'})"
     yield rf"(?P<{logger}>{_NAME}(?: \([^()]*\))?)\s*:", blank

@@ -26,7 +26,7 @@ _MOST = 0.7
 _HALF = 0.5
 _PAIRS = re.compile(r'(?:\S+ ){0,3}(?:[A-Za-z_][\w./@-]*=(?:"(?:[^"\\]|\\.)*"|[^\s"]*)(?:\s+|$)){2,}')
 SYSLOG = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S*[^\s:] [^\s:\[]+(?:\[\d+\])?(?: \(.*?\))?:"
-SYSLOG_ISO = rf"\d{{4}}-\d\d-\d\dT\S+ (?!(?i:{LEVELS})\b)[\w.-]+ [\w./-]+(?:\[\d+\])?:"
+SYSLOG_ISO = rf"\d{{4}}-\d\d-\d\dT\S*[^\s:] (?!(?i:{LEVELS})\b)[\w.-]+ [\w./-]+(?:\[\d+\])?:"
 """How lines of syslog begin that have no priority."""
 _SIGNS: tuple[tuple[str, str], ...] = (
     (r"type=\w+ msg=audit\(|node=\S+ type=\w+ msg=audit\(", "auditd.default"),

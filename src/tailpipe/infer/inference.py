@@ -165,7 +165,7 @@ def _look(
 def _kind(
     target: Target, group: Group, recogniser: Recogniser, known: Known, now: datetime, name: str, choices: Choices
 ) -> Kind:
-    """The kind of a group, by its newest file that can be read; the oldest tells when it begins."""
+    """The kind of a group, by its newest file that can be read; the oldest shows when it begins."""
     problem: UnusableError | None = None
     for one in (group.newest or group.artifacts)[:_TRIES]:
         artifact = replace(one, day=one.day or _day(target, group.template.layout, one))

@@ -52,6 +52,8 @@ _MANY_KEYS = 0.6
 """Unless so many of the table's keys are there: a table may leave most of a record to its JSON column."""
 _EVIDENCE = 1.5
 """What the keys that a record shares with a table must weigh; 1 is a key that no other table has."""
+_FILLED_EVIDENCE = 2.0
+"""The same, for a table of which most columns have values, half of them from keys that no other table has."""
 _SURE_EVIDENCE = 1.0
 """The same, times the part of the table's keys that is there, for the table to be sure."""
 _OWN = 0.1
@@ -62,7 +64,7 @@ _COLUMNS = 4
 _FILLED = 0.12
 """The part of a table's columns that must have a value, if its format says enough by itself."""
 _SURELY_FILLED = 0.2
-"""The same, for the table to be sure."""
+"""The same, for the table to be sure, and for tables of records."""
 _FILLED_ANYHOW = 0.5
 """The same for a format that reads anything."""
 _VALUES = 0.4
@@ -162,7 +164,11 @@ class Recogniser:
             documents = [] if len(lines) > 0.5 * looked_at and looked_at > 1 else documents_in(sample)
             found += [self._read_records(one, sample) for one in self._alike(lines, documents)]
         if not any(one.is_recognised for one in found):
-            text = [one for one in self._known if one.is_text and one.format.encoding is not None]
+            text = [
+                one
+                for one in self._known
+                if (one.claims is None or (one.is_text and not lines)) and one.format.encoding is not None
+            ]
             found += [self._read_text(one, sample) for one in self._fitting(text, sample)]
         return self._ranked(found, sample, source)
 
@@ -230,8 +236,8 @@ class Recogniser:
         if judged.is_implausible:
             return judged
         evidence, share = alike.evidence, alike.share
-        has_keys = (covered >= _COVERED or share >= _MANY_KEYS) and share >= _FILLED
-        is_filled = judged.filled >= _MANY_KEYS * judged.columns
+        has_keys = (covered >= _COVERED or share >= _MANY_KEYS) and share >= _SURELY_FILLED
+        is_filled = judged.filled >= _MANY_KEYS * judged.columns and alike.own >= _HALF and evidence >= _FILLED_EVIDENCE
         is_known = judged.fit.share >= _HALF and evidence >= _EVIDENCE and (has_keys or is_filled)
         score = judged.fit.share * evidence * share * covered if is_known else 0.0
         is_doubtful = evidence * share < _SURE_EVIDENCE or alike.own < _OWN
@@ -261,14 +267,19 @@ class Recogniser:
         if judged.is_implausible:
             return judged
         share = judged.filled / judged.columns if judged.columns else 0.0
-        needed = _FILLED_ANYHOW if self._reads_anything(known.format) else _FILLED
+        is_json = sample.encoding is not None and sample.text.lstrip()[:1] == "{"
+        is_loose = (is_json or judged.values < _COLUMNS) and self._reads_anything(known.format)
+        needed = _FILLED_ANYHOW if is_loose else _SURELY_FILLED if is_json else _FILLED
         columns = min(_COLUMNS, _MANY_KEYS * judged.columns)
         is_known = judged.fit.share >= _MOSTLY and judged.filled >= columns and share >= needed
         score = judged.fit.share * judged.values * judged.values / judged.columns if is_known else 0.0
         fit = judged.fit
-        doubts = (f"only {fit.kept:,} of {fit.read:,} rows fit",) if fit.share < _ALMOST else ()
-        doubts += (f"only {judged.filled} of {judged.columns} columns have values",) if share < _SURELY_FILLED else ()
-        return replace(judged, score=score, doubts=(*judged.doubts, *doubts))
+        doubts = [*judged.doubts]
+        if fit.share < _ALMOST:
+            doubts.append(f"only {fit.kept:,} of {fit.read:,} rows fit")
+        if share < _SURELY_FILLED:
+            doubts.append(f"only {judged.filled} of {judged.columns} columns have values")
+        return replace(judged, score=score, doubts=tuple(doubts))
 
     def _reads_anything(self, format: Format) -> bool:
         return any(fits(format, decoy, self._now, self._connection) for decoy in self._decoys)
