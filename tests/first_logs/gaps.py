@@ -4,25 +4,21 @@ from __future__ import annotations
 
 _GAPS: dict[str, tuple[str, ...]] = {
     "the time of day is found, but not the date in the name of the file or in its header": ("windows_msi",),
-    "a time right before a colon is not found": ("pm2_dated",),
-    "a level between the colon after the time and another mark is not found": ("python_level_colon",),
-    "words or letters for levels are not known: INF, fail, DDEBUG, Default": (
-        "dotnet_simple_console",
-        "macos_unified",
-    ),
-    "names with two colons, as in shop::server, are no loggers": ("rust_env_logger",),
+    "words or letters for levels are not known: INF, fail, DDEBUG, Default": ("macos_unified",),
     "logger, thread or code place before the message stay in the message": (
         "clickhouse",
         "django_verbose",
     ),
-    "other words before the message stay in it": ("proftpd", "samba"),
-    "what closes the message, as > or |#], stays in it": ("glassfish_odl", "glassfish_ulf", "weblogic_stdout"),
-    "an event of two lines, of which the second has the level, loses its level": ("db2diag",),
-    "lines without a time: no level, and the lines of a trace are events": (
-        "dotnet_console",
-        "python_basic_config",
-        "uvicorn",
+    "other words before the message stay in it": (
+        "proftpd",
+        "samba",
     ),
+    "what closes the message, as > or |#], stays in it": (
+        "glassfish_odl",
+        "glassfish_ulf",
+        "weblogic_stdout",
+    ),
+    "an event of two lines, of which the second has the level, loses its level": ("db2diag",),
     "the time at the end of the line is found, but not the level at its begin": ("winston_simple",),
     "a date in the middle of an event begins another one": ("ossec_alerts",),
     "no layout of a time: Mar 14, 2026 9:41:10,123 AM": ("weblogic_server",),
@@ -39,14 +35,8 @@ _GAPS: dict[str, tuple[str, ...]] = {
         "pf_tcpdump",
     ),
     "a date such as 03/14/2026 and the time in columns of their own": ("dhcp_windows",),
-    "some lines before the header hide it": ("csv_preamble",),
     "a time as an object of seconds and nanos": ("stackdriver_json",),
     "colours of a terminal hide the time": ("ansi_colours",),
-    "the table postgresql_log is not recognized: most of its columns are empty": (
-        "postgres_debian",
-        "postgres_default",
-        "postgres_rds",
-    ),
     "the table journald_log is not recognized, because its format takes bytes": ("journald_json",),
 }
 KNOWN_GAPS: dict[str, str] = {name: gap for gap, names in _GAPS.items() for name in names}

@@ -117,7 +117,9 @@ def listed(value: Any) -> list[Any]:
 
 
 def cases(gaps: Mapping[str, str]) -> list[Any]:
-    marks: dict[str, list[pytest.MarkDecorator]] = {name: [pytest.mark.slow] for name in COSTLY}
+    """Each layout; `make test` tries one of six, and `make test-slow` all of them."""
+    late = {*COSTLY, *(name for number, name in enumerate(ANSWERS) if number % 6)}
+    marks: dict[str, list[pytest.MarkDecorator]] = {name: [pytest.mark.slow] for name in ANSWERS if name in late}
     for name, reason in gaps.items():
         marks.setdefault(name, []).append(pytest.mark.xfail(reason=reason, strict=True))
     return [pytest.param(name, marks=marks.get(name, ())) for name in ANSWERS]
@@ -130,7 +132,7 @@ def test_time_level_and_message_of_a_log_are_found(name: str, tmp_path: Path) ->
     assert faults(answer, seen(tmp_path, answer, tables)) == []
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("name", cases(KNOWN_GAPS | WRONG_TABLES))
 def test_no_other_table_takes_the_log(name: str, tmp_path: Path) -> None:
     answer = ANSWERS[name]

@@ -197,6 +197,11 @@ class Recogniser:
         return found
 
     @cached_property
+    def _types(self) -> Counter[str]:
+        """How many tables have a format of each type."""
+        return Counter(one.format.type for one in self._known)
+
+    @cached_property
     def _weights(self) -> dict[tuple[str | None, ...], float]:
         return weights(one.claims for one in self._known if one.claims is not None)
 
@@ -268,7 +273,8 @@ class Recogniser:
             return judged
         share = judged.filled / judged.columns if judged.columns else 0.0
         is_json = sample.encoding is not None and sample.text.lstrip()[:1] == "{"
-        is_loose = (is_json or judged.values < _COLUMNS) and self._reads_anything(known.format)
+        is_own = not is_json and judged.values >= _COLUMNS and self._types[known.format.type] == 1
+        is_loose = not is_own and self._reads_anything(known.format)
         needed = _FILLED_ANYHOW if is_loose else _SURELY_FILLED if is_json else _FILLED
         columns = min(_COLUMNS, _MANY_KEYS * judged.columns)
         is_known = judged.fit.share >= _MOSTLY and judged.filled >= columns and share >= needed
