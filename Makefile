@@ -77,6 +77,7 @@ pages: setup ## write the generated pages and tables of docs/ from the declarati
 	$(BIN)/python -m tests.detection_pages
 	$(BIN)/python -m tests.reference_pages
 	$(BIN)/python -m tests.message_page
+	$(BIN)/python -m tests.log_page
 
 terminal: setup ## draw the terminal pictures of docs/ from real runs
 	$(BIN)/python -m tests.terminal_pages

@@ -6,8 +6,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +17,7 @@ from tailpipe.cli import render
 from tailpipe.cli.again import located
 from tailpipe.cli.options import common, examples, home_of
 from tailpipe.errors import ConfigError, UsageError
+from tailpipe.query.parameters import without_pandas
 
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
@@ -25,11 +28,29 @@ _SHOWN = 8
 """So many files that were skipped are named."""
 
 
+def chosen_by_user(command: Any) -> Any:
+    """The options that correct a guess."""
+    for option in (
+        click.option("--multiline", metavar="REGEX", help="Pattern of the lines that begin an event."),
+        click.option("--table", metavar="NAME", help="Table to use, whether it is recognized or not."),
+        click.option("--format", metavar="NAME", help="Format to use, such as jsonl.default or logfmt.default."),
+        click.option(
+            "--time",
+            metavar="FORMAT|FIELD",
+            help="How times are written, such as '%d/%m/%Y %H:%M:%S' or epoch_ms, or the field that holds them.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 @click.command(
     "init",
     epilog=examples(
         "tailpipe init /var/log/nginx",
         "tailpipe init app.log --dry-run",
+        "tailpipe init app.log --time '%d/%m/%Y %H:%M:%S'",
+        "tailpipe init /var/log --collect --serve",
         "tailpipe init s3://my-logs/AWSLogs/",
         "tailpipe init gs://my-logs/cloudaudit.googleapis.com/",
         "tailpipe init abfss://insights-activity-logs@acmelogs.dfs.core.windows.net/",
@@ -46,26 +67,37 @@ _SHOWN = 8
 @click.option("--connection", metavar="NAME", help="Connection of the config, for buckets [default: default].")
 @click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
 @click.option("--dry-run", is_flag=True, help="Print the config to stdout without writing it.")
+@chosen_by_user
+@click.option("--collect", "collects", is_flag=True, help="Collect the logs, too.")
+@click.option("--serve", "serves", is_flag=True, help="Collect the logs and open the explorer. Implies --collect.")
 @common
 def command(
     context: click.Context,
+    /,
     target: str | None,
     name: str | None,
     output: Path | None,
     connection: str | None,
     force: bool,
     dry_run: bool,
+    collects: bool,
+    serves: bool,
+    **choices: str | None,
 ) -> None:
     """Look at logs and write the config that collects them.
 
     Recognizes the tables that are shipped, or else guesses format, columns, time and file layout from a sample of each
-    kind of log. Reports what is sure and what is guessed. Without an argument, lists the usual places of logs.
+    kind of log. Reports what is sure and what is guessed, and the first rows. Correct a wrong guess with --time,
+    --format, --table or --multiline. Without an argument, lists the usual places of logs.
     """
     if target is None:
         _suggest()
         return
+    if dry_run and (collects or serves):
+        raise UsageError("--dry-run cannot be combined with --collect or --serve")
     home = home_of(context)
-    known, inference = inferred(home, target, name, connection)
+    with without_pandas():
+        known, inference = inferred(home, target, name, connection, choices)
     text = "\n".join(found.text(known.presets) for found in inference.found)
     if dry_run:
         render.data(text)
@@ -73,13 +105,27 @@ def command(
         file = output if output is not None else _file(home, inference, name)
         _write(file, text, force=force)
     report(inference)
-    if not dry_run:
-        render.say(f"\nwrote {_short(file)}")
+    if dry_run:
+        return
+    render.say(f"\nwrote {_short(file)}")
+    arguments = _arguments(home, file)
+    if collects or serves:
+        _run(context, "collect", [*_addresses(inference), *_since(inference), *arguments])
+        if serves:
+            _run(context, "serve", arguments)
+    else:
         _next(inference, home, file)
 
 
-def inferred(home: Home, target: str, name: str | None, connection: str | None = None) -> tuple[Known, Inference]:
+def inferred(
+    home: Home,
+    target: str,
+    name: str | None,
+    connection: str | None = None,
+    choices: Mapping[str, str | None] = MappingProxyType({}),
+) -> tuple[Known, Inference]:
     """What is known already, and what the target holds."""
+    from tailpipe.infer.choices import Choices
     from tailpipe.infer.inference import Known, infer
     from tailpipe.infer.places import connection_type, open_target
     from tailpipe.model.names import check_name
@@ -87,6 +133,8 @@ def inferred(home: Home, target: str, name: str | None, connection: str | None =
 
     if name is not None:
         check_name(name)
+    chosen_by = Choices(**choices)
+    chosen_by.check()
     known = Known(home.registry.tables, home.registry.presets)
     connections: Mapping[str, Connection] = {}
     try:
@@ -100,7 +148,8 @@ def inferred(home: Home, target: str, name: str | None, connection: str | None =
     chosen = (
         named("connection", f"{kind}.{connection}", connections) if connection else connections.get(f"{kind}.default")
     )
-    return known, infer(open_target(target, home.registry.sources, chosen), known, datetime.now(UTC), name)
+    opened = open_target(target, home.registry.sources, chosen)
+    return known, infer(opened, known, datetime.now(UTC), name, chosen_by)
 
 
 def report(inference: Inference) -> None:
@@ -111,10 +160,22 @@ def report(inference: Inference) -> None:
         render.say(f"\n{found.partition.address}: {size}")
         for point in found.points:
             render.say(f"  {point.confidence + ':':<9}{render.shown(point.text)}")
+        for number, row in enumerate(found.kind.rows):
+            render.say_line(f"  {'rows:' if number == 0 else '':<9}{_preview(row)}")
     for line in inference.skipped[:_SHOWN]:
         render.say(f"skipped: {line}")
     if len(inference.skipped) > _SHOWN:
         render.say(f"skipped: {len(inference.skipped) - _SHOWN:,} more")
+
+
+def _preview(row: Mapping[str, Any]) -> str:
+    """A row on one line: its time, level and message, then other columns."""
+    texts = {name: render.shown(str(value)) for name, value in row.items() if value not in (None, "", [], {})}
+    message = next((texts[name] for name in ("tp_message", "message", "msg") if name in texts), None)
+    level = next((texts[name] for name in ("tp_level", "level", "severity") if name in texts), None)
+    shown = {texts.get("tp_timestamp"), message, level}
+    others = [f"{name}={text}" for name, text in texts.items() if not name.startswith("tp_") and text not in shown]
+    return "  ".join(filter(None, (texts.get("tp_timestamp"), level, message, *others)))
 
 
 def _suggest() -> None:
@@ -157,18 +218,38 @@ def _write(file: Path, text: str, *, force: bool) -> None:
         raise UsageError(f'cannot write "{_short(file)}": {(error.strerror or str(error)).lower()}') from None
 
 
-def _next(inference: Inference, home: Home, file: Path) -> None:
-    """The two commands that come next."""
+def _addresses(inference: Inference) -> list[str]:
+    return [found.partition.address for found in inference.found]
+
+
+def _since(inference: Inference) -> list[str]:
+    """The first day, if a first collection does not go back as far."""
+    starts = [found.start for found in inference.found if found.start is not None]
+    return ["--from", str(min(starts))] if starts else []
+
+
+def _arguments(home: Home, file: Path) -> list[str]:
+    """The arguments with which another command finds the config."""
     paths = home.environment.config_paths
     is_there = any(file.resolve() == path.resolve() or file.resolve().parent == path.resolve() for path in paths)
-    where = "" if is_there else f" --config-path {file}"
-    addresses = " ".join(found.partition.address for found in inference.found)
-    starts = [found.start for found in inference.found if found.start is not None]
-    since = f" --from {min(starts)}" if starts else ""
+    return [] if is_there else ["--config-path", str(file)]
+
+
+def _run(context: click.Context, name: str, arguments: list[str]) -> None:
+    """Run another command as it would be typed."""
+    command = import_module(f"tailpipe.cli.{name}").command
+    render.say(located(f"tailpipe {name} {' '.join(arguments)}".rstrip()))
+    command.main(arguments, f"tailpipe {name}", standalone_mode=False, parent=context.parent)
+
+
+def _next(inference: Inference, home: Home, file: Path) -> None:
+    """The two commands that come next."""
+    where = "".join(f" {argument}" for argument in _arguments(home, file))
+    since = "".join(f" {argument}" for argument in _since(inference))
     first = inference.found[0].partition.table
     render.say("next:")
     own = str if where else located
-    render.say(own(f"  tailpipe collect {addresses}{since}{where}"))
+    render.say(own(f"  tailpipe collect {' '.join(_addresses(inference))}{since}{where}"))
     render.say(own(f'  tailpipe query "SELECT * FROM {first} LIMIT 10"{where}'))  # noqa: S608 - words for a person
 
 

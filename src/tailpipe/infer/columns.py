@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
-from tailpipe.infer.plausible import is_address
+from tailpipe.infer.choices import Choices
+from tailpipe.infer.free_text import LEVELS
+from tailpipe.infer.plausible import is_address, is_host
 from tailpipe.infer.point import Point, guessed, sure
-from tailpipe.infer.times import TimeSpelling, is_timely, spelling_of
+from tailpipe.infer.time_layouts import DATES
+from tailpipe.infer.times import Basis, TimeSpelling, is_timely, spelling_of, spelling_of_texts
 from tailpipe.model.table import Column
 
 _NO_VALUE = "-"
@@ -29,8 +33,26 @@ _SOURCE = re.compile(
 _USER = re.compile(r"(?:^|_)(?:user|username|user_name|login|account_name|remote_user|acct|usr)$", re.IGNORECASE)
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[a-zA-Z]{2,}")
 _BEST_NAMES = ("timestamp", "time", "ts", "datetime", "eventtime", "event_time", "date", "created_at", "t")
-_CLOCK = re.compile(r"\d\d:\d\d:\d\d(?:\.\d+)?")
+_CLOCK = re.compile(r"\d\d:\d\d:\d\d(?:[.,]\d+)?")
+_CLOCK_IN_SECONDS = re.compile(r"\d\d:\d\d:\d\d")
+_PATH_DATE = r"(20\d\d)[-_./]?(0[1-9]|1[0-2])[-_./]?(0[1-9]|[12]\d|3[01])(?:[^0-9/][^/]*)?$"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+_NAMED_COMMON: tuple[tuple[str, tuple[str, ...], Callable[[str], object]], ...] = (
+    (
+        "tp_level",
+        ("level", "severity", "loglevel", "levelname", "severitytext", "lvl", "l"),
+        re.compile(rf"\s*(?i:{LEVELS}|[tdiwefvc])\s*").fullmatch,
+    ),
+    (
+        "tp_message",
+        ("message", "msg", "m", "shortmessage", "renderedmessage", "textpayload", "body", "event"),
+        str.strip,
+    ),
+    ("tp_host", ("host", "hostname"), is_host),
+)
+"""Common columns, the names of fields that fill them, the best first, and what their values are."""
 
 
 @frozen
@@ -53,22 +75,31 @@ class _Time:
 
 
 def describe(
-    fields: Mapping[str, Sequence[Any]], rows: int, *, is_json: bool = False, is_utc: bool = False
+    fields: Mapping[str, Sequence[Any]],
+    rows: int,
+    basis: Basis,
+    choices: Choices = Choices(),  # noqa: B008
+    *,
+    is_json: bool = False,
+    is_utc: bool = False,
+    path: str = "",
 ) -> Described:
     """Columns for the fields; the values of each are those of the rows, in order.
 
-    If the format gives times that it has read itself, they are `is_utc` although they name no zone.
+    If the format gives times that it has read itself, they are `is_utc` although they name no zone. `path` is that of
+    the file, which may have the date of times without one.
     """
     null_if = None if is_json else _null_text(fields)
     given = {name: [None if value == null_if else value for value in values] for name, values in fields.items()}
     given = {name: values for name, values in given.items() if not _is_renamed(name, given)}
-    times = _times(given)
+    times = _chosen(_times(given, basis), given, choices)
     points: list[Point] = []
-    columns = []
+    columns: list[Column] = []
     for name, values in list(given.items())[:_MOST_COLUMNS]:
         if _DYNAMIC.fullmatch(name) or name.lower().startswith("tp_") or all(value is None for value in values):
             continue
-        columns.append(_column(name, values, times.get(name), points))
+        others = {other.lower() for other in given if other != name} | {column.name.lower() for column in columns}
+        columns.append(_column(name, values, times.get(name), points, others))
     ids = [one.name for one in columns if one.type == "bigint" and _ID.fullmatch(one.name)]
     if ids:
         statement = f"{_listed(ids)} {'is a number' if len(ids) == 1 else 'are numbers'}"
@@ -77,7 +108,9 @@ def describe(
     if (several := _several_times(times, rows)) is not None:
         common["tp_timestamp"] = tuple(times[name].path for name in several)
         points.append(guessed(f"time: the first of {_listed(several)} that a row has"))
-    elif (time := _time_column(given, times, rows, points, is_utc=is_utc)) is not None:
+    elif (time := _time_column(given, times, rows, basis, points, is_utc=is_utc)) is not None or (
+        time := _clock_column(given, path, points)
+    ) is not None:
         columns.insert(0, time)
     common |= _common(given, points)
     if null_if is not None:
@@ -94,10 +127,14 @@ def _null_text(fields: Mapping[str, Sequence[Any]]) -> str | None:
     return _NO_VALUE if any(value == _NO_VALUE for values in fields.values() for value in values) else None
 
 
-def _column(name: str, values: Sequence[Any], time: _Time | None, points: list[Point]) -> Column:
+def _column(
+    name: str, values: Sequence[Any], time: _Time | None, points: list[Point], others: Collection[str]
+) -> Column:
     spelled = name if _BARE.fullmatch(name) else _snake(name)
+    while spelled != name and spelled.lower() in others:
+        spelled += "_"
     source = None if spelled == name else f'"{name}"' if '"' not in name else name
-    if time is not None and time.spelling.transform is None:
+    if time is not None:
         return Column(spelled, "timestamp", source=source, time_format=time.spelling.time_format)
     return Column(spelled, _type(name, [value for value in values if value is not None], points), source=source)
 
@@ -136,26 +173,58 @@ def _whole(name: str, texts: Sequence[str], points: list[Point]) -> str:
     return "bigint"
 
 
-def _times(fields: Mapping[str, Sequence[Any]]) -> dict[str, _Time]:
+def _times(fields: Mapping[str, Sequence[Any]], basis: Basis) -> dict[str, _Time]:
     found = {}
     for name, values in fields.items():
-        spelling = spelling_of(name, values)
+        spelling = spelling_of(name, values, basis)
         if spelling is not None:
             path = name if _BARE.fullmatch(name) else f'"{name}"'
             found[name] = _Time(path, spelling, sum(value is None for value in values))
     return found
 
 
+def _chosen(times: Mapping[str, _Time], fields: Mapping[str, Sequence[Any]], choices: Choices) -> Mapping[str, _Time]:
+    """The times, or the one that the user has named by its field or its format."""
+    if choices.time_field is not None:
+        name = choices.time_field
+        if name not in fields and name.partition(".")[0] not in fields:
+            raise UsageError(f'there is no field "{name}"', hint=f"there are: {_listed(list(fields))}")
+        return {name: times.get(name, _Time(name, TimeSpelling(), 0))}
+    form = choices.time_format
+    if form is None:
+        return times
+    layout = choices.layout
+    fitting = [
+        name
+        for name, values in fields.items()
+        if any(value is not None for value in values)
+        and all(value is None or layout is None or layout.strict.fullmatch(str(value).strip()) for value in values)
+        and (layout is not None or is_timely(name))
+    ]
+    if not fitting:
+        raise UsageError(f'no field holds times such as "{form}"', hint=f"there are: {_listed(list(fields))}")
+    name = fitting[0]
+    path = name if _BARE.fullmatch(name) else f'"{name}"'
+    return {name: _Time(path, TimeSpelling(form), sum(value is None for value in fields[name]))}
+
+
 def _time_column(
-    fields: Mapping[str, Sequence[Any]], times: Mapping[str, _Time], rows: int, points: list[Point], *, is_utc: bool
+    fields: Mapping[str, Sequence[Any]],
+    times: Mapping[str, _Time],
+    rows: int,
+    basis: Basis,
+    points: list[Point],
+    *,
+    is_utc: bool,
 ) -> Column | None:
     """Where `tp_timestamp` comes from; None if the table has no time of its own."""
-    if pair := _date_and_clock(fields):
-        date, clock = (_quoted(name) for name in pair)
-        points.append(sure(f"time: {pair[0]} and {pair[1]} together"))
+    if pair := _date_and_clock(fields, basis, points):
+        date, clock, form = pair
+        points.append(sure(f"time: {date} and {clock} together"))
         points.append(guessed("times have no zone: taken as UTC (set timezone of the format if they are local)"))
-        return Column("tp_timestamp", transform=f"{date} || ' ' || {clock}")
-    inner = {} if times else _inner_times(fields)
+        both = f"{_quoted(date)} || ' ' || {_quoted(clock)}"
+        return Column("tp_timestamp", transform=both if form is None else f"strptime({both}, '{form} %H:%M:%S')")
+    inner = {} if times else _inner_times(fields, basis)
     chosen = min((times or inner).items(), key=lambda one: _rank(one[0], one[1], rows), default=None)
     if chosen is None:
         return None
@@ -166,8 +235,6 @@ def _time_column(
     else:
         points.append(sure(f"time: {name}, in {rows - time.missing:,} of {rows:,} rows"))
     points.extend(() if is_utc else time.spelling.points)
-    if time.spelling.transform is not None:
-        return Column("tp_timestamp", transform=time.spelling.transform.replace("{}", _quoted(name)))
     return Column("tp_timestamp", source=time.path, time_format=time.spelling.time_format)
 
 
@@ -186,11 +253,40 @@ def _rank(name: str, time: _Time, rows: int) -> tuple[int, int, bool, int]:
     return round(10 * time.missing / max(1, rows)), place, not is_timely(name), name.count(".")
 
 
-def _date_and_clock(fields: Mapping[str, Sequence[Any]]) -> tuple[str, str] | None:
-    """Two fields, one with the date and one with the time of day."""
-    dates = [name for name, values in fields.items() if _all(_DATE, values)]
+def _date_and_clock(
+    fields: Mapping[str, Sequence[Any]], basis: Basis, points: list[Point]
+) -> tuple[str, str, str | None] | None:
+    """Two fields, one with the date and one with the time of day, and the form of the date if that is not ISO."""
     clocks = [name for name, values in fields.items() if _all(_CLOCK, values)]
-    return (dates[0], clocks[0]) if len(dates) == 1 and len(clocks) == 1 else None
+    if len(clocks) != 1:
+        return None
+    dates: list[tuple[str, TimeSpelling | None]] = [(name, None) for name in fields if _all(_DATE, fields[name])]
+    if not dates and _all(_CLOCK_IN_SECONDS, fields[clocks[0]]):
+        texts = {name: [str(one) for one in values if one not in (None, "")] for name, values in fields.items()}
+        dates = [
+            (name, spelling)
+            for name, given in texts.items()
+            if given and (spelling := spelling_of_texts(given, DATES, basis)) and isinstance(spelling.time_format, str)
+        ]
+    if len(dates) != 1:
+        return None
+    name, spelling = dates[0]
+    points.extend(() if spelling is None else [one for one in spelling.points if "zone" not in one.text])
+    return name, clocks[0], None if spelling is None else str(spelling.time_format)
+
+
+def _clock_column(fields: Mapping[str, Sequence[Any]], path: str, points: list[Point]) -> Column | None:
+    """The time of day with the date in the path of the file; None without either."""
+    clocks = [name for name, values in fields.items() if _all(_CLOCK, values)]
+    if not clocks:
+        return None
+    if not re.search(_PATH_DATE, path):
+        points.append(guessed(f"{clocks[0]} has no date, and neither has the name of the file"))
+        return None
+    points.append(guessed(f"time: {clocks[0]}, on the date in the name of the file; taken as UTC"))
+    date = f"regexp_extract(tp_source_location, '{_PATH_DATE}', ['y', 'm', 'd'])"
+    day = " || '-' || ".join(f"{date}.{part}" for part in "ymd")
+    return Column("tp_timestamp", transform=f"{day} || ' ' || replace({_quoted(clocks[0])}, ',', '.')")
 
 
 def _all(pattern: re.Pattern[str], values: Sequence[Any]) -> bool:
@@ -198,8 +294,8 @@ def _all(pattern: re.Pattern[str], values: Sequence[Any]) -> bool:
     return bool(texts) and all(map(pattern.fullmatch, texts))
 
 
-def _inner_times(fields: Mapping[str, Sequence[Any]]) -> dict[str, _Time]:
-    """Times inside objects, by their paths."""
+def _inner_values(fields: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+    """The values inside objects, by their paths."""
     import json
 
     values: dict[str, list[Any]] = {}
@@ -212,10 +308,15 @@ def _inner_times(fields: Mapping[str, Sequence[Any]]) -> dict[str, _Time]:
             continue
         for one in objects:
             _gather(one, _step(name), values, 0)
+    return values
+
+
+def _inner_times(fields: Mapping[str, Sequence[Any]], basis: Basis) -> dict[str, _Time]:
+    """Times inside objects, by their paths."""
     found = {}
-    for path, given in values.items():
-        spelling = spelling_of(path.replace('"', ""), given)
-        if spelling is not None and spelling.transform is None and is_timely(path.replace('"', "")):
+    for path, given in _inner_values(fields).items():
+        spelling = spelling_of(path.replace('"', ""), given, basis)
+        if spelling is not None and is_timely(path.replace('"', "")):
             rows = max(len(one) for one in fields.values())
             found[path] = _Time(path, spelling, rows - len([one for one in given if one is not None]))
     return found
@@ -238,10 +339,19 @@ def _common(fields: Mapping[str, Sequence[Any]], points: list[Point]) -> dict[st
     emails = [name for name, values in fields.items() if _mostly(lambda text: bool(_EMAIL.fullmatch(text)), values)]
     users = [name for name, values in fields.items() if _USER.search(name) and _mostly(_is_word, values)]
     found: dict[str, tuple[str, ...]] = {}
+    named = {_step(name): values for name, values in fields.items()} | _inner_values(fields)
+    for common, names, is_one in _NAMED_COMMON:
+        holding = [
+            (names.index(_last(path)), path.count("."), path)
+            for path, values in named.items()
+            if _last(path) in names and _nearly_all(is_one, values)
+        ]
+        if holding and sorted(holding)[0][:2] not in [one[:2] for one in sorted(holding)[1:]]:
+            found[common] = (min(holding)[2],)
     if addresses:
         found["tp_ips"] = tuple(map(_step, addresses))
-        named = [name for name in addresses if _SOURCE.search(name)]
-        source = named[0] if named else addresses[0] if len(addresses) == 1 else None
+        likely = [name for name in addresses if _SOURCE.search(name)]
+        source = likely[0] if likely else addresses[0] if len(addresses) == 1 else None
         if source is not None:
             found["tp_source_ip"] = (_step(source),)
             points.append(guessed(f"tp_source_ip: {source}"))
@@ -250,6 +360,15 @@ def _common(fields: Mapping[str, Sequence[Any]], points: list[Point]) -> dict[st
     if emails:
         found["tp_emails"] = tuple(map(_step, emails))
     return found
+
+
+def _last(name: str) -> str:
+    return re.sub(r"[^a-z]", "", name.rpartition(".")[2].lower())
+
+
+def _nearly_all(test: Callable[[str], object], values: Sequence[Any]) -> bool:
+    texts = [value for value in values if isinstance(value, str) and value]
+    return bool(texts) and sum(map(bool, map(test, texts))) >= 0.95 * len(texts)
 
 
 def _mostly(test: Any, values: Sequence[Any]) -> bool:

@@ -9,8 +9,10 @@ from collections.abc import Sequence
 
 from tailpipe.formats.delimited import Delimited
 from tailpipe.frozen import frozen
+from tailpipe.infer.free_text import LEVELS
+from tailpipe.infer.plausible import is_address
 from tailpipe.infer.point import Point, guessed, sure
-from tailpipe.infer.times import TIMES_IN_TEXT
+from tailpipe.infer.time_layouts import LAYOUTS
 
 _DELIMITERS = {"\t": r"\t", ",": ",", ";": ";", "|": "|"}
 _SAME = 0.95
@@ -21,7 +23,10 @@ _FIELD_NAME = re.compile(r"#?\s*[A-Za-z_@][\w .()/#%:@-]{0,59}")
 _VALUE_LIKE = re.compile(
     r"\d+(\.\d+)*|.*\d{5,}.*|\S+@\S+\.\S+|[0-9a-fA-F-]{16,}|.*[a-z]{3,}\d+[A-Z].*|(true|false|null|-)", re.IGNORECASE
 )
-_TIME = re.compile("|".join(TIMES_IN_TEXT))
+_LEVEL = re.compile(rf"\s*(?i:{LEVELS})\s*")
+_TIMES = [layout.strict for layout in LAYOUTS if layout.kind != "no date"]
+_PREAMBLE = 10
+"""So many lines may be before the names of the columns."""
 
 
 @frozen
@@ -30,6 +35,8 @@ class Separated:
 
     format: Delimited
     points: tuple[Point, ...]
+    cells: tuple[str, ...]
+    """The values of the last line."""
 
 
 def separated(lines: Sequence[str], encoding: str) -> Separated | None:
@@ -38,20 +45,26 @@ def separated(lines: Sequence[str], encoding: str) -> Separated | None:
     given = [line for line in lines if comment is None or not line.startswith("#")][:_LOOKED_AT]
     if not given:
         return None
-    best: tuple[int, str] | None = None
-    for character in _DELIMITERS:
-        count = _width(given, character)
-        if count and (best is None or count > best[0]):
-            best = count, character
-    if best is not None and _is_meant(given, *best):
-        return _format(given, best[1], _DELIMITERS[best[1]], best[0], encoding, comment)
+    widths = [(_width(given, character), character) for character in _DELIMITERS]
+    count, character = max(widths, key=lambda one: one[0])
+    if count:
+        skipped = _preamble(given, count, character)
+        rows = given[skipped:]
+        if _is_meant(rows, count, character):
+            return _format(rows, character, _DELIMITERS[character], count, encoding, comment, skipped)
     blanks = [re.sub(r"\s+", " ", line.strip()) for line in given]
     count = _width(blanks, " ")
-    time = _TIME.match(blanks[0][:40])
-    if count and count >= _BLANKS and (time is None or " " not in time[0]):
+    time = max((match[0] for one in _TIMES if (match := one.search(blanks[0][:60]))), key=len, default="")
+    if count >= _BLANKS and " " not in time:
         is_run = any("  " in line or "\t" in line for line in given)
-        return _format(blanks, " ", r"\s+" if is_run else " ", count, encoding, comment)
+        return _format(blanks, " ", r"\s+" if is_run else " ", count, encoding, comment, 0)
     return None
+
+
+def _preamble(lines: Sequence[str], count: int, character: str) -> int:
+    """How many lines are before the line that names the columns."""
+    first = next((n for n, line in enumerate(lines[:_PREAMBLE]) if len(_cells(line, character)) == count), 0)
+    return first if first and len(lines) > first + 1 and _is_header(_cells(lines[first], character)) else 0
 
 
 def _is_meant(lines: Sequence[str], count: int, character: str) -> bool:
@@ -64,10 +77,11 @@ def _is_meant(lines: Sequence[str], count: int, character: str) -> bool:
 
 
 def _width(lines: Sequence[str], character: str) -> int:
-    """How many values nearly all lines have; 0 if they differ or there is one."""
-    counts = Counter(len(_cells(line, character)) for line in lines)
-    count, times = counts.most_common(1)[0]
-    return count if count > 1 and times >= _SAME * len(lines) else 0
+    """How many values nearly all lines have, but for some before the first; 0 if they differ or there is one."""
+    widths = [len(_cells(line, character)) for line in lines]
+    ((count, times),) = Counter(widths).most_common(1)
+    rows = len(widths) - (first if (first := widths.index(count)) <= _PREAMBLE else 0)
+    return count if count > 1 and times >= _SAME * rows else 0
 
 
 def _cells(line: str, character: str) -> list[str]:
@@ -85,25 +99,59 @@ def _is_header(cells: Sequence[str]) -> bool:
 
 
 def _format(
-    lines: Sequence[str], character: str, delimiter: str, count: int, encoding: str, comment: str | None
+    lines: Sequence[str],
+    character: str,
+    delimiter: str,
+    count: int,
+    encoding: str,
+    comment: str | None,
+    skipped: int,
 ) -> Separated:
     has_header = _is_header(_cells(lines[0], character))
     rows = [cells for line in lines[1:] if len(cells := _cells(line, character)) == count]
     points = [sure(f"{count} values in a line, with {_shown(character)} between them")]
+    fields: list[str] = []
     if has_header:
         is_other = any(not _FIELD_NAME.fullmatch(cell) for row in rows for cell in row if cell)
-        statement = "the first line names the columns"
+        where = f"line {skipped + 1}" if skipped else "the first line"
+        statement = f"{where} names the columns"
         points.append(sure(statement) if is_other else guessed(f"{statement}; if it is a row, set header = false"))
     else:
-        points.append(guessed("no line names the columns: they are column_1, column_2 and so on"))
+        fields = _named([_cells(line, character) for line in lines], count)
+        points.append(guessed(f"no line names the columns: they are {', '.join(fields[:6])}{', …' * (count > 6)}"))
     format = Delimited(
         name="delimited",
         delimiter=delimiter,
         header=has_header,
+        fields=fields,
         comment=comment,
+        skip_lines=skipped,
         encoding=encoding,  # type: ignore[arg-type]
     )
-    return Separated(format, tuple(points))
+    return Separated(format, tuple(points), tuple(cell.strip() for cell in _cells(lines[-1], character)))
+
+
+def _named(rows: Sequence[Sequence[str]], count: int) -> list[str]:
+    """Names for columns without a header, by what they hold; `column_3` if that says nothing."""
+    columns = [[row[place] for row in rows if len(row) == count and row[place].strip()] for place in range(count)]
+    found: list[str] = []
+    for place, values in enumerate(columns):
+        name = f"column_{place + 1}"
+        if values and all(any(time.fullmatch(value.strip()) for time in _TIMES) for value in values):
+            name = "time"
+        elif values and all(map(_LEVEL.fullmatch, values)):
+            name = "level"
+        elif values and all(is_address(value.strip()) for value in values):
+            name = "ip"
+        found.append(name if name not in found else f"column_{place + 1}")
+    texts = [
+        (sum(map(len, columns[place])) / len(columns[place]), place)
+        for place, name in enumerate(found)
+        if name.startswith("column_") and any(" " in one.strip() and one[:1] not in "{[" for one in columns[place])
+    ]
+    if texts:
+        found[max(texts)[1]] = "message"
+    return found
 
 
 def _shown(character: str) -> str:

@@ -14,6 +14,7 @@ from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.formats.grok import compile_layout
 from tailpipe.formats.path_templates import Template
 from tailpipe.frozen import frozen
+from tailpipe.infer.choices import Choices
 from tailpipe.infer.kind import Kind, earliest_in, kind_of
 from tailpipe.infer.names import free_name, partition_name, table_name
 from tailpipe.infer.places import Group, Target, groups_of, with_rotated
@@ -88,7 +89,13 @@ class _Looked:
         return [artifact for group in self.groups for artifact in group.artifacts]
 
 
-def infer(target: Target, known: Known, now: datetime, name: str | None = None) -> Inference:
+def infer(
+    target: Target,
+    known: Known,
+    now: datetime,
+    name: str | None = None,
+    choices: Choices = Choices(),  # noqa: B008
+) -> Inference:
     """Look at a target. `UnusableError` if no config can be made of anything there."""
     artifacts = target.artifacts()
     is_listed_whole = True
@@ -103,7 +110,7 @@ def infer(target: Target, known: Known, now: datetime, name: str | None = None) 
             raise UnusableError(problems[0])
         raise UsageError(f'there are no files in "{target.text}"')
     groups = groups_of(artifacts)
-    looked, failed = _look(target, groups[:_GROUPS], known, now, name)
+    looked, failed = _look(target, groups[:_GROUPS], known, now, name, choices)
     skipped = [*problems, *(one.message for one in failed)]
     if len(groups) > _GROUPS:
         skipped.append(
@@ -133,7 +140,7 @@ def _with_rotated(target: Target, artifact: Artifact) -> list[Artifact]:
 
 
 def _look(
-    target: Target, groups: Sequence[Group], known: Known, now: datetime, name: str | None
+    target: Target, groups: Sequence[Group], known: Known, now: datetime, name: str | None, choices: Choices
 ) -> tuple[list[_Looked], list[UnusableError]]:
     recogniser = Recogniser(known.tables, now)
     looked: list[_Looked] = []
@@ -141,7 +148,7 @@ def _look(
     taken = set(known.tables)
     for group in groups:
         try:
-            kind = _kind(target, group, recogniser, known, now, _table_name(group, taken, name))
+            kind = _kind(target, group, recogniser, known, now, _table_name(group, taken, name), choices)
         except UnusableError as error:
             failed.append(error)
             continue
@@ -155,13 +162,16 @@ def _look(
     return looked, failed
 
 
-def _kind(target: Target, group: Group, recogniser: Recogniser, known: Known, now: datetime, name: str) -> Kind:
+def _kind(
+    target: Target, group: Group, recogniser: Recogniser, known: Known, now: datetime, name: str, choices: Choices
+) -> Kind:
     """The kind of a group, by its newest file that can be read; the oldest shows when it begins."""
     problem: UnusableError | None = None
     for one in (group.newest or group.artifacts)[:_TRIES]:
         artifact = replace(one, day=one.day or _day(target, group.template.layout, one))
         try:
-            kind = kind_of(read_sample(target.source, artifact), target.source, recogniser, known.presets, name, now)
+            sample = read_sample(target.source, artifact)
+            kind = kind_of(sample, target.source, recogniser, known.presets, name, now, choices)
         except UnusableError as error:
             problem = problem or error
             continue

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import TailpipeError
 from tailpipe.frozen import frozen
+from tailpipe.infer.choices import Choices
 from tailpipe.infer.columns import describe
 from tailpipe.infer.guess import Guess, guess_format
 from tailpipe.infer.point import Point, guessed, sure
 from tailpipe.infer.recognise import Judged, Recogniser
 from tailpipe.infer.sample import Sample, UnusableError
-from tailpipe.infer.times import first_day
+from tailpipe.infer.times import Basis, first_day
 from tailpipe.infer.trial import Fit, rows_of, try_table
 from tailpipe.model.assumed_years import AssumedYears, assumed_years_text
 from tailpipe.model.format import Format
 from tailpipe.model.source import Source
 from tailpipe.model.table import Column, Table
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _HALF = 0.5
 _ALMOST_ALL = 0.9
 _ENOUGH_ROWS = 5
+_SHOWN_ROWS = 3
 
 
 @frozen
@@ -35,6 +41,8 @@ class Kind:
     points: tuple[Point, ...]
     earliest: datetime | None = None
     """The earliest time in the sample."""
+    rows: tuple[Mapping[str, Any], ...] = ()
+    """The first rows as they will be."""
 
     def like(self, other: Kind) -> bool:
         """Whether both are one kind: one shipped table, or one format with mostly the same columns."""
@@ -46,20 +54,29 @@ class Kind:
 
 
 def kind_of(
-    sample: Sample, source: Source, recogniser: Recogniser, presets: Mapping[str, Format], name: str, now: datetime
+    sample: Sample,
+    source: Source,
+    recogniser: Recogniser,
+    presets: Mapping[str, Format],
+    name: str,
+    now: datetime,
+    choices: Choices = Choices(),  # noqa: B008
 ) -> Kind:
     """What a sample is; `name` is that of a table that has to be made. `UnusableError` if nothing reads it."""
-    fitting = recogniser.candidates(sample, source)
+    if choices.table is not None:
+        return _recognised([recogniser.judge(choices.table, sample)], sample, now)
+    is_open = choices == Choices()
+    fitting = recogniser.candidates(sample, source) if is_open else []
     if fitting:
         return _recognised(fitting, sample, now)
-    guess = guess_format(sample, presets, now)
+    guess = guess_format(sample, presets, now, choices)
     if guess is None:
         what = (
             "is a binary file of no format that is known" if sample.encoding is None else "has no format that is known"
         )
         hint = "to see all formats: tailpipe format list"
         raise UnusableError(f'"{sample.artifact.path or sample.artifact.uri}" {what}', hint=hint)
-    return _made(guess, sample, name, now)
+    return _made(guess, sample, name, now, choices)
 
 
 def _recognised(fitting: list[Judged], sample: Sample, now: datetime) -> Kind:
@@ -77,14 +94,15 @@ def _recognised(fitting: list[Judged], sample: Sample, now: datetime) -> Kind:
         also = f"{', '.join(alike[:3])} would read it too"
         points.append(guessed(f"{also}; to use it instead, rename the partition's table to {alike[0]}"))
     points += [*_few(best.fit), *_misfits(best.nulls), *_years(best.years)]
-    return Kind(table, True, best.fit, tuple(points), earliest_in(table, sample, now))
+    return _kind(table, best.fit, points, sample, now, is_shipped=True)
 
 
-def _made(guess: Guess, sample: Sample, name: str, now: datetime) -> Kind:
+def _made(guess: Guess, sample: Sample, name: str, now: datetime, choices: Choices) -> Kind:
     read, fields = rows_of(guess.format, sample, now)
-    described = describe(
-        fields, read.kept, is_json=guess.format.is_json, is_utc=guess.format.type == "apache_access_log"
-    )
+    basis = Basis(now, sample.artifact.modified)
+    is_utc = guess.format.type == "apache_access_log"
+    path = sample.artifact.uri
+    described = describe(fields, read.kept, basis, choices, is_json=guess.format.is_json, is_utc=is_utc, path=path)
     columns = list(described.columns)
     points = [*guess.points]
     if "tp_timestamp" not in described.common and not any(column.name == "tp_timestamp" for column in columns):
@@ -113,7 +131,7 @@ def _made(guess: Guess, sample: Sample, name: str, now: datetime) -> Kind:
         points.append(guessed(f"{sample.bad_lines} lines hold bytes that are not UTF-8; they become \ufffd"))
     elif sample.encoding == "latin-1":
         points.append(guessed("the text is not UTF-8: taken as latin-1"))
-    return Kind(table, False, fit, (first, *points, *described.points), earliest_in(table, sample, now))
+    return _kind(table, fit, (first, *points, *described.points), sample, now, is_shipped=False)
 
 
 def _fitted(table: Table, sample: Sample, now: datetime) -> tuple[Table, Fit, tuple[AssumedYears, ...]]:
@@ -138,14 +156,30 @@ def _without_time(table: Table) -> Table:
     return replace(table, columns=(Column("tp_timestamp", transform="now()"), *columns), common=common)
 
 
+def _kind(table: Table, fit: Fit, points: Iterable[Point], sample: Sample, now: datetime, *, is_shipped: bool) -> Kind:
+    rows = _rows(table, sample, now)
+    if rows is None or not len(rows):
+        return Kind(table, is_shipped, fit, tuple(points))
+    earliest = first_day(rows["tp_timestamp"].to_pylist())
+    try:
+        shown = rows.slice(0, _SHOWN_ROWS).to_pylist()
+    except (OverflowError, ValueError):  # times that Python cannot hold
+        shown = []
+    return Kind(table, is_shipped, fit, tuple(points), earliest, tuple(shown))
+
+
 def earliest_in(table: Table, sample: Sample, now: datetime) -> datetime | None:
     """The earliest time that a table finds in a sample."""
+    rows = _rows(table, sample, now)
+    return first_day(rows["tp_timestamp"].to_pylist()) if rows is not None and len(rows) else None
+
+
+def _rows(table: Table, sample: Sample, now: datetime) -> pa.Table | None:
     assert table.format is not None  # noqa: S101 - it has read the sample
     try:
-        rows = try_table(table, table.format, sample, now).rows
+        return try_table(table, table.format, sample, now).rows
     except TailpipeError:
         return None
-    return first_day(rows["tp_timestamp"].to_pylist()) if rows is not None and len(rows) else None
 
 
 def _counted(fit: Fit, sample: Sample) -> str:

@@ -10,12 +10,13 @@ from typing import Any
 from tailpipe.infer.free_text import LEVELS
 
 _LEVEL = re.compile(r"[A-Za-z]+[0-9]?|[0-9]")
-_NO_HOST = re.compile(rf"{LEVELS}|{LEVELS.title()}|[TDIWEF]|UTC|GMT|CES?T|EES?T|MSK|[ECMP][SD]T|[IJ]ST")
+_NO_HOST = re.compile(rf"(?i:{LEVELS})|[TDIWEF]|UTC|GMT|CES?T|EES?T|MSK|[ECMP][SD]T|[IJ]ST")
 _HOST = re.compile(r"[A-Za-z0-9_:](?:[\w.:%-]*[\w:])?")
 _PROGRAM = re.compile(r"[A-Za-z_(/-].*", re.DOTALL)
 
 
-def _is_host(text: str) -> bool:
+def is_host(text: str) -> bool:
+    """Whether a text can be the name of a host."""
     return _HOST.fullmatch(text) is not None and _NO_HOST.fullmatch(text) is None
 
 
@@ -32,9 +33,15 @@ def is_address(text: str) -> bool:
     return True
 
 
+def _without_port(text: str) -> str:
+    """An address without its port or prefix length."""
+    match = re.fullmatch(r"\[([^\]]*)\](?::\d+)?", text)
+    return match[1] if match else text.partition("/")[0]
+
+
 _TESTS: tuple[tuple[re.Pattern[str], Callable[[str], object]], ...] = (
-    (re.compile(r"(?:.*_)?host(?:name)?"), _is_host),
-    (re.compile(r"(?:.*_)?(?:ip|ip_address)"), lambda text: is_address(text.partition("/")[0]) or _is_host(text)),
+    (re.compile(r"(?:.*_)?host(?:name)?"), is_host),
+    (re.compile(r"(?:.*_)?(?:ip|ip_address)"), lambda text: is_address(_without_port(text)) or is_host(text)),
     (re.compile(r"(?:.*_)?port"), _is_up_to(65535)),
     (re.compile(r"(?:http_|elb_|response_)?status(?:_code)"), _is_up_to(999)),
     (re.compile(r"(?:request_|http_)?method"), re.compile(r"[A-Za-z][\w/-]*").fullmatch),

@@ -17,10 +17,11 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tailpipe.errors import TailpipeError
+from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.formats.grok import compile_layout
 from tailpipe.frozen import frozen
 from tailpipe.infer.claims import Claims, claims_of, weights
+from tailpipe.infer.guess import SYSLOG, SYSLOG_ISO
 from tailpipe.infer.plausible import implausible
 from tailpipe.infer.records import Record, documents_in, leaves_of, paths_of, records_at, records_in_lines
 from tailpipe.infer.sample import Sample
@@ -28,6 +29,7 @@ from tailpipe.infer.trial import Fit, fits, try_table
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.format import Format
+from tailpipe.model.nearest import named
 from tailpipe.model.outputs import COMMON_TYPES
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
@@ -50,6 +52,8 @@ _MANY_KEYS = 0.6
 """Unless so many of the table's keys are there: a table may leave most of a record to its JSON column."""
 _EVIDENCE = 1.5
 """What the keys that a record shares with a table must weigh; 1 is a key that no other table has."""
+_FILLED_EVIDENCE = 2.0
+"""The same, for a table of which most columns have values, half of them from keys that no other table has."""
 _SURE_EVIDENCE = 1.0
 """The same, times the part of the table's keys that is there, for the table to be sure."""
 _OWN = 0.1
@@ -57,8 +61,10 @@ _OWN = 0.1
 _ALMOST = 0.9
 """The part of the rows that a table of lines must keep to be sure."""
 _COLUMNS = 4
-_FILLED = 0.2
+_FILLED = 0.12
 """The part of a table's columns that must have a value, if its format says enough by itself."""
+_SURELY_FILLED = 0.2
+"""The same, for the table to be sure, and for tables of records."""
 _FILLED_ANYHOW = 0.5
 """The same for a format that reads anything."""
 _VALUES = 0.4
@@ -67,6 +73,8 @@ _PROGRAMS = 2
 """A log of which so many programs have written nearly everything may be that of a product, not of a host."""
 _FEW = 0.1
 """The part of a column's values that may be implausible."""
+_JUDGED = ("string", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64")
+"""The Arrow types of columns whose values may be implausible."""
 _DECOYS = (b"lorem ipsum dolor 7\n", b'{"lorem": "ipsum", "dolor": 7}\n')
 """What no log has: a format that reads it tells nothing about a sample that it reads."""
 _LIKE = 0.97
@@ -117,6 +125,11 @@ class _Known:
     format: Format
     claims: Claims | None
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it reads lines that are no records."""
+        return self.claims is None or hasattr(self.format, "otherwise")
+
 
 @frozen
 class _Alike:
@@ -151,9 +164,20 @@ class Recogniser:
             documents = [] if len(lines) > 0.5 * looked_at and looked_at > 1 else documents_in(sample)
             found += [self._read_records(one, sample) for one in self._alike(lines, documents)]
         if not any(one.is_recognised for one in found):
-            text = [one for one in self._known if one.claims is None and one.format.encoding is not None]
+            text = [
+                one
+                for one in self._known
+                if (one.claims is None or (one.is_text and not lines)) and one.format.encoding is not None
+            ]
             found += [self._read_text(one, sample) for one in self._fitting(text, sample)]
         return self._ranked(found, sample, source)
+
+    def judge(self, name: str, sample: Sample) -> Judged:
+        """How well the table of a name fits, whether it is recognised or not."""
+        table = named("table", name, self._tables)
+        if table.format is None:
+            raise UsageError(f"table {name} has no format", hint="set one with --format")
+        return replace(self._read(_Known(table, table.format, None), sample, 1.0), doubts=("requested by --table",))
 
     @cached_property
     def _connection(self) -> duckdb.DuckDBPyConnection:
@@ -171,6 +195,11 @@ class Recogniser:
                 is_record = table.format.is_json
                 found.append(_Known(table, table.format, claims_of(table) if is_record else None))
         return found
+
+    @cached_property
+    def _types(self) -> Counter[str]:
+        """How many tables have a format of each type."""
+        return Counter(one.format.type for one in self._known)
 
     @cached_property
     def _weights(self) -> dict[tuple[str | None, ...], float]:
@@ -212,8 +241,9 @@ class Recogniser:
         if judged.is_implausible:
             return judged
         evidence, share = alike.evidence, alike.share
-        is_alike = evidence >= _EVIDENCE and share >= _FILLED
-        is_known = judged.fit.share >= _HALF and (covered >= _COVERED or share >= _MANY_KEYS) and is_alike
+        has_keys = (covered >= _COVERED or share >= _MANY_KEYS) and share >= _SURELY_FILLED
+        is_filled = judged.filled >= _MANY_KEYS * judged.columns and alike.own >= _HALF and evidence >= _FILLED_EVIDENCE
+        is_known = judged.fit.share >= _HALF and evidence >= _EVIDENCE and (has_keys or is_filled)
         score = judged.fit.share * evidence * share * covered if is_known else 0.0
         is_doubtful = evidence * share < _SURE_EVIDENCE or alike.own < _OWN
         doubts = ("few keys of the records are this table's alone",) if is_doubtful else ()
@@ -224,7 +254,10 @@ class Recogniser:
         head = sample.head(_SOME_LINES)
         tried: list[tuple[Format, bool]] = []
         found = []
+        has_programs = _names_programs(sample)
         for one in known:
+            if one.format.type == "syslog" and not has_programs:
+                continue
             format = replace(one.format, name="sample", description="")
             is_fitting = next((result for seen, result in tried if seen == format), None)
             if is_fitting is None:
@@ -239,12 +272,20 @@ class Recogniser:
         if judged.is_implausible:
             return judged
         share = judged.filled / judged.columns if judged.columns else 0.0
-        needed = _FILLED_ANYHOW if self._reads_anything(known.format) else _FILLED
-        is_known = judged.fit.share >= _MOSTLY and judged.filled >= _COLUMNS and share >= needed
+        is_json = sample.encoding is not None and sample.text.lstrip()[:1] == "{"
+        is_own = not is_json and judged.values >= _COLUMNS and self._types[known.format.type] == 1
+        is_loose = not is_own and self._reads_anything(known.format)
+        needed = _FILLED_ANYHOW if is_loose else _SURELY_FILLED if is_json else _FILLED
+        columns = min(_COLUMNS, _MANY_KEYS * judged.columns)
+        is_known = judged.fit.share >= _MOSTLY and judged.filled >= columns and share >= needed
         score = judged.fit.share * judged.values * judged.values / judged.columns if is_known else 0.0
         fit = judged.fit
-        doubts = (f"only {fit.kept:,} of {fit.read:,} rows fit",) if fit.share < _ALMOST else ()
-        return replace(judged, score=score, doubts=(*judged.doubts, *doubts))
+        doubts = [*judged.doubts]
+        if fit.share < _ALMOST:
+            doubts.append(f"only {fit.kept:,} of {fit.read:,} rows fit")
+        if share < _SURELY_FILLED:
+            doubts.append(f"only {judged.filled} of {judged.columns} columns have values")
+        return replace(judged, score=score, doubts=tuple(doubts))
 
     def _reads_anything(self, format: Format) -> bool:
         return any(fits(format, decoy, self._now, self._connection) for decoy in self._decoys)
@@ -274,7 +315,8 @@ class Recogniser:
         doubts = [*_about_programs(judged, rows)]
         worst = 0.0
         for column in judged.table.columns:
-            if column.name in rows.column_names and column.name not in COMMON_TYPES:
+            is_own = column.name in rows.column_names and column.name not in COMMON_TYPES
+            if is_own and str(rows.schema.field(column.name).type) in _JUDGED:
                 share, example = implausible(column.name, rows[column.name].to_pylist())
                 worst = max(worst, share)
                 if share > _FEW:
@@ -299,6 +341,13 @@ class Recogniser:
         if rivals and first.table.name.split("_")[0] not in words:
             alike = [replace(first, has_rival=True), *others]
         return [*alike, *fitting[len(alike) :]]
+
+
+def _names_programs(sample: Sample) -> bool:
+    """Whether lines have a priority, or a host and a program, as those of syslog have."""
+    lines = [line for line in sample.lines[:_SOME_LINES] if line and not line[0].isspace()]
+    begins = re.compile(rf"<\d|{SYSLOG}|{SYSLOG_ISO}|[A-Z][a-z]{{2}} [ \d]\d [\d:]{{8}} [^\s:\[]+\[\d+\]:|\{{")
+    return sum(map(bool, map(begins.match, lines))) >= _MOSTLY * len(lines)
 
 
 def _about_programs(judged: Judged, rows: pa.Table) -> Iterator[str]:

@@ -1,23 +1,17 @@
-"""Times: how values write them, and what the writing leaves open."""
+"""Times: which layouts the values of a field or the lines of a log have, and what these leave open."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tailpipe.frozen import frozen
 from tailpipe.infer.point import Point, guessed
+from tailpipe.infer.time_layouts import DATES, LAYOUTS, NAMED_ZONES, TimeLayout
 
-_MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-_CLOCK = r"\d\d?:\d\d:\d\d"
-_ISO = re.compile(
-    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)? ?(?P<zone>Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?"
-    r"|\d{8}T\d{6}(?:\.\d+)?(?P<zone2>Z)?"
-)
-_NO_YEAR = re.compile(rf"{_MONTH} [ \d]?\d {_CLOCK}(?:\.\d+)?")
-_DAY_FIRST_NO_YEAR = re.compile(rf"\d\d? {_MONTH} {_CLOCK}(?:\.\d+)?")
 _TIMELY = re.compile(
     r"(?:^|[^a-z])(?:time|timestamp|ts|date|datetime|when|at|epoch|clock|created|updated|occurred|published|logged|t|rt|start|end)$"
     r"|time|date(?!d?b|base)|_(?:at|on|ts|ms|sec|epoch)$",
@@ -27,52 +21,28 @@ _CAMEL = re.compile(r"(?:At|On|Date|Time|Timestamp)$")
 _EPOCHS = (("epoch_s", 1), ("epoch_ms", 1_000), ("epoch_us", 1_000_000), ("epoch_ns", 1_000_000_000))
 _EARLIEST, _LATEST = 946_684_800, 4_102_444_800
 """2000 and 2100, in seconds since 1970."""
+_TICKS = (630_822_816_000_000_000, 662_380_416_000_000_000)
+"""2000 and 2100, in ticks of 100 ns since the year 1."""
 _MANY = 200
 _ALMOST_ALL = 0.9
+_DATE_ONLY = re.compile(r"\d{4}-\d\d-\d\d")
+_PYTHON = {"%e": "%d", "%k": "%H", "%g": "%f"}
+_ZONE = re.compile(r" ?(?:Z|UTC|GMT|[+-]\d\d:?(?:\d\d)?)$")
+_NAMED = re.compile(r"\b([A-Z]{3,5})(?: \d{4})?$")
+_FRACTION = re.compile(r"(?<=\d)([.,])(\d{1,9})(?= ?(?:[A-Z+-]|$))")
 
-_FORMS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), form)
-    for pattern, form in (
-        (rf"\d\d?/{_MONTH}/\d{{4}}:{_CLOCK} [+-]\d{{4}}", "%d/%b/%Y:%H:%M:%S %z"),
-        (rf"\d\d?/{_MONTH}/\d{{4}}:{_CLOCK}", "%d/%b/%Y:%H:%M:%S"),
-        (rf"\d\d?/{_MONTH}/\d{{4}}:{_CLOCK}\.\d+", "%d/%b/%Y:%H:%M:%S.%f"),
-        (rf"\d\d?/{_MONTH}/\d{{4}} {_CLOCK}", "%d/%b/%Y %H:%M:%S"),
-        (rf"\d{{4}}/\d\d/\d\d {_CLOCK}", "%Y/%m/%d %H:%M:%S"),
-        (rf"\d{{4}}/\d\d/\d\d {_CLOCK}\.\d+", "%Y/%m/%d %H:%M:%S.%f"),
-        (rf"\w{{3}} {_MONTH} [ \d]?\d {_CLOCK} \d{{4}}", "%a %b %d %H:%M:%S %Y"),
-        (rf"\w{{3}} {_MONTH} [ \d]?\d {_CLOCK}\.\d+ \d{{4}}", "%a %b %d %H:%M:%S.%f %Y"),
-        (rf"\w{{3}} {_MONTH} [ \d]?\d {_CLOCK} \d{{4}} UTC", "%a %b %d %H:%M:%S %Y UTC"),
-        (rf"\w{{3}}, \d\d? {_MONTH} \d{{4}} {_CLOCK} GMT", "%a, %d %b %Y %H:%M:%S GMT"),
-        (rf"\w{{3}}, \d\d? {_MONTH} \d{{4}} {_CLOCK} [+-]\d{{4}}", "%a, %d %b %Y %H:%M:%S %z"),
-        (rf"\d\d? {_MONTH} \d{{4}} {_CLOCK}", "%d %b %Y %H:%M:%S"),
-        (rf"\d\d? {_MONTH} \d{{4}} {_CLOCK}\.\d+", "%d %b %Y %H:%M:%S.%f"),
-        (rf"\d\d?-{_MONTH}-\d{{4}} {_CLOCK}", "%d-%b-%Y %H:%M:%S"),
-        (rf"\d\d?-{_MONTH}-\d{{4}} {_CLOCK}\.\d+", "%d-%b-%Y %H:%M:%S.%f"),
-        (rf"{_MONTH} \d\d?,? \d{{4}} {_CLOCK}", "%b %d %Y %H:%M:%S"),
-        (rf"{_MONTH} \d\d?, \d{{4}} \d\d?:\d\d:\d\d [AP]M", "%b %d, %Y %I:%M:%S %p"),
-        (rf"\d\d?\.\d\d?\.\d{{4}} {_CLOCK}", "%d.%m.%Y %H:%M:%S"),
-        (r"\d\d?\.\d\d?\.\d{4}", "%d.%m.%Y"),
-        (rf"\d{{6}} {_CLOCK}", "%y%m%d %H:%M:%S"),
-    )
-)
-_SLASHED = re.compile(rf"(\d\d?)([/-])(\d\d?)\2\d{{4}}(?:,? ({_CLOCK})(\.\d+)?( [AP]M)?)?")
 
-TIMES_IN_TEXT: tuple[str, ...] = (
-    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z\b|[+-]\d\d:?\d\d\b|UTC\b|GMT\b))?",
-    rf"\d\d?/{_MONTH}/\d{{4}}[: ]{_CLOCK}(?:\.\d+)?(?: [+-]\d{{4}})?",
-    rf"\d{{4}}/\d\d/\d\d {_CLOCK}(?:\.\d+)?",
-    rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? {_MONTH} [ \d]?\d {_CLOCK}(?:\.\d+)? \d{{4}}",
-    rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d? {_MONTH} \d{{4}} {_CLOCK} (?:GMT|[+-]\d{{4}})",
-    rf"\d\d?[ -]{_MONTH}[ -]\d{{4}} {_CLOCK}(?:\.\d+)?",
-    rf"{_MONTH} \d\d?, \d{{4}} \d\d?:\d\d:\d\d [AP]M",
-    rf"\d\d?[/.-]\d\d?[/.-]\d{{4}},? {_CLOCK}(?:\.\d+)?(?: [AP]M)?",
-    rf"\d\d? {_MONTH} {_CLOCK}(?:\.\d+)?",
-    rf"{_MONTH} [ \d]?\d {_CLOCK}(?:\.\d+)?",
-    r"\b1\d{9}\.\d{1,9}\b",
-    r"\b1\d{12}\b",
-    rf"\b\d{{6}} {_CLOCK}",
-)
-"""Patterns of times that stand in lines of text, in the order in which they are tried."""
+@frozen
+class Basis:
+    """What is known of a log besides its text, to decide what times leave open."""
+
+    now: datetime
+    modified: datetime | None = None
+
+    @property
+    def latest(self) -> datetime:
+        """The moment after which no time of the log can be, but for clocks that are wrong."""
+        return (self.modified or self.now) + timedelta(days=1)
 
 
 @frozen
@@ -80,12 +50,14 @@ class TimeSpelling:
     """How a field writes times: a `time_format`, or None if the type timestamp reads them, and what is open."""
 
     time_format: str | tuple[str, ...] | None = None
-    transform: str | None = None
-    """What has to be made of the field first; `{}` stands for it."""
     points: tuple[Point, ...] = ()
+    timezone: str | None = None
+    """The zone that the names in all times mean."""
+    is_dateless: bool = False
+    """Whether the times have no date."""
 
 
-def spelling_of(name: str, values: Sequence[Any]) -> TimeSpelling | None:
+def spelling_of(name: str, values: Sequence[Any], basis: Basis) -> TimeSpelling | None:
     """How the values of a field write times; None if they are none."""
     given = [value for value in values if value is not None and value != ""][:_MANY]
     if not given:
@@ -96,7 +68,44 @@ def spelling_of(name: str, values: Sequence[Any]) -> TimeSpelling | None:
     numbers = [text for text in texts if re.fullmatch(r"\d{9,19}(\.\d+)?", text)]
     if len(numbers) >= _ALMOST_ALL * len(texts):
         return _number(name, [float(text) for text in numbers])
-    return _text(texts)
+    if all(map(_DATE_ONLY.fullmatch, texts)):
+        return TimeSpelling()
+    layouts = [*(one for one in LAYOUTS if not one.needs_name and one.kind != "no date"), *DATES]
+    return spelling_of_texts(texts, layouts, basis)
+
+
+def spelling_of_texts(texts: Sequence[str], layouts: Sequence[TimeLayout], basis: Basis) -> TimeSpelling | None:
+    """How texts write times, by those of the layouts that together read nearly all; None if they read fewer."""
+    rest = list(texts)
+    used: list[tuple[TimeLayout, list[str]]] = []
+    while rest:
+        matched = [(one, [text for text in rest if one.strict.fullmatch(text)]) for one in layouts]
+        most = max((len(found) for _, found in matched), default=0)
+        if most == 0 or (used and most < 2):
+            break
+        best = [one for one in matched if len(one[1]) == most]
+        chosen, found = max(best, key=lambda one: _closeness(one[0], one[1], basis))
+        used.append((chosen, found))
+        taken = set(found)
+        rest = [text for text in rest if text not in taken]
+    if not used or len(rest) > (1 - _ALMOST_ALL) * len(texts):
+        return None
+    points: list[Point] = []
+    forms: Counter[str] = Counter()
+    for layout, found in used:
+        forms.update(_forms(layout, found, basis, points))
+    if any(layout.kind == "local" and _lacks_zone(layout, found) for layout, found in used) or any(
+        layout.kind in ("no year", "no date") for layout, _ in used
+    ):
+        points.append(guessed("times have no zone: taken as UTC (set timezone of the format if they are local)"))
+    is_plain = all(layout.is_plain for layout, _ in used)
+    ordered = tuple(form for form, _ in forms.most_common())
+    return TimeSpelling(
+        None if is_plain else ordered[0] if len(ordered) == 1 else ordered,
+        points=tuple(points),
+        timezone=_named_zone(used),
+        is_dateless=any(layout.kind == "no date" for layout, _ in used),
+    )
 
 
 def first_day(moments: Sequence[datetime | None]) -> datetime | None:
@@ -111,78 +120,133 @@ def is_timely(name: str) -> bool:
     return bool(_TIMELY.search(last) or _CAMEL.search(last))
 
 
+def moment_of(layout: TimeLayout, text: str, basis: Basis) -> datetime | None:
+    """The time that a text means by a layout, in UTC if it names no zone; None if it has no date or is none."""
+    if layout.pattern is not None:
+        digits = re.search(r"\d+(?:\.\d+)?", text)
+        units = dict(_EPOCHS).get(layout.template)
+        return datetime.fromtimestamp(float(digits[0]) / units, UTC) if digits and units else None
+    if layout.kind == "no date":
+        return None
+    bare = _ZONE.sub("", text) if "{z}" in layout.template else text
+    bare = _FRACTION.sub("", bare) if "{f}" in layout.template else bare
+    year = basis.latest.year
+    return next(
+        (
+            moment
+            for form in _orders(layout.template)
+            if (moment := _parsed(form, bare, year if layout.kind == "no year" else None)) is not None
+        ),
+        None,
+    )
+
+
+def _parsed(template: str, text: str, year: int | None) -> datetime | None:
+    form = template.replace("{f}", "").replace("{z}", "").replace("%-", "%")
+    for ours, python in _PYTHON.items():
+        form = form.replace(ours, python)
+    text = re.sub(r" [A-Z]{3,5}(?= \d{4}$|$)", "", text) if "%Z" in form else text
+    form = form.replace(" %Z", "")
+    try:
+        moment = datetime.strptime(text if year is None else f"{year} {text}", form if year is None else f"%Y {form}")  # noqa: DTZ007 - it has one below
+    except ValueError:
+        return None
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
 def _number(name: str, values: Sequence[float]) -> TimeSpelling | None:
     if not is_timely(name):
         return None
     for form, units in _EPOCHS:
         if all(_EARLIEST * units <= value <= _LATEST * units for value in values):
             return TimeSpelling(form)
+    if all(_TICKS[0] <= value <= _TICKS[1] for value in values):
+        return TimeSpelling("dotnet_ticks")
     return None
 
 
-def _text(texts: Sequence[str]) -> TimeSpelling | None:
-    matches = [_ISO.fullmatch(text) for text in texts]
-    if _nearly(matches):
-        has_zone = any(match and (match["zone"] or match["zone2"]) for match in matches)
-        has_clock = any(":" in text or "T" in text for text in texts)
-        open_ = () if has_zone or not has_clock else (_no_zone(),)
-        return TimeSpelling(points=open_)
-    if _nearly(_NO_YEAR.fullmatch(text) or match for text, match in zip(texts, matches, strict=True)):
-        return TimeSpelling(points=(_no_zone(),))
-    if _nearly(map(_DAY_FIRST_NO_YEAR.fullmatch, texts)):
-        swap = r"regexp_replace({}, '^(\d+) (\w+) ', '\2 \1 ')"
-        return TimeSpelling(transform=swap, points=(_no_zone(),))
-    return _by_form(texts) or _slashed(texts)
+def _orders(template: str) -> list[str]:
+    """The template with the month first and with the day first, if its order is open."""
+    if "{a}" not in template:
+        return [template]
+    return [template.replace("{a}", a).replace("{b}", b) for a, b in (("%-m", "%-d"), ("%-d", "%-m"))]
 
 
-def _nearly(matches: Iterable[object]) -> bool:
-    """Whether all but a few values match: a row with another one is rejected."""
-    found = [match is not None for match in matches]
-    return sum(found) >= _ALMOST_ALL * len(found)
+def _closeness(layout: TimeLayout, texts: Sequence[str], basis: Basis) -> tuple[bool, int, float]:
+    """How well a layout explains texts that others match, too: all are times, most parts, close to the file's time."""
+    moments = [moment_of(layout, text, basis) for text in texts[:50]]
+    known = [moment for moment in moments if moment is not None]
+    is_valid = len(known) == len(moments) and all(moment <= basis.latest for moment in known)
+    if layout.pattern is not None or not known:
+        return is_valid, 0, 0.0
+    parts = len(re.findall(r"%|\{[ab]\}", layout.template))
+    return is_valid, parts, -(abs((basis.latest - max(known)).days) + (max(known) - min(known)).days)
 
 
-def _by_form(texts: Sequence[str]) -> TimeSpelling | None:
-    """The formats that read the texts, most of them by the first."""
-    counts = [(sum(1 for text in texts if pattern.fullmatch(text)), form) for pattern, form in _FORMS]
-    used = sorted((one for one in counts if one[0]), key=lambda one: -one[0])
-    if sum(count for count, _ in used) < _ALMOST_ALL * len(texts):
-        return None
-    forms = tuple(form for _, form in used)
-    points = () if all(map(_has_zone, forms)) else (_no_zone(),)
-    return TimeSpelling(forms[0] if len(forms) == 1 else forms, points=points)
+def _forms(layout: TimeLayout, texts: Sequence[str], basis: Basis, points: list[Point]) -> Iterable[str]:
+    """The time formats of the texts, one for each."""
+    if layout.pattern is not None:
+        return [layout.template] * len(texts)
+    if layout.is_plain:
+        return ["iso"] * len(texts)
+    template = _ordered(layout, texts, basis, points)
+    for ours, other in (("%e", "%d"), ("%k", "%H")):
+        template = template.replace(ours, other)
+    return [_filled(template, text) for text in texts]
 
 
-def _slashed(texts: Sequence[str]) -> TimeSpelling | None:
-    """Dates such as 03/04/2024: whether the month comes first only a day above 12 shows."""
-    matches = [match for text in texts if (match := _SLASHED.fullmatch(text))]
-    if len(matches) < _ALMOST_ALL * len(texts):
-        return None
-    first, second = max(int(match[1]) for match in matches), max(int(match[3]) for match in matches)
-    if first > 12 and second > 12:
-        return None
-    mark = matches[0][2]
-    date = f"%d{mark}%m{mark}%Y" if first > 12 else f"%m{mark}%d{mark}%Y"
-    clock = "".join(_clock_of(matches[0], texts[0]))
-    points = [_no_zone()] if clock else []
-    if first <= 12 and second <= 12:
-        other = f"%d{mark}%m{mark}%Y{clock}"
-        points.insert(0, guessed(f"dates such as {texts[0][:10]} start with the month; if it is the day: {other}"))
-    return TimeSpelling(date + clock, points=tuple(points))
+def _filled(template: str, text: str) -> str:
+    """The template with the fraction and the zone that a text has."""
+    zone = match[0] if "{z}" in template and (match := _ZONE.search(text)) else ""
+    bare = text.removesuffix(zone)
+    fraction = next(iter(re.findall(r"([.,])(\d{1,9})(?=$| (?:[A-Z+-]|\d{4}))", bare)[-1:]), None)
+    part = "" if fraction is None else fraction[0] + ("%f" if len(fraction[1]) <= 6 else "%n")
+    blank = " " if zone.startswith(" ") else ""
+    offset = zone if zone.strip() in ("", "Z", "UTC", "GMT") else f"{blank}%z"
+    named = match[1] if "%Z" in template and (match := _NAMED.search(text)) and match[1] in NAMED_ZONES else "%Z"
+    return template.replace("{f}", part).replace("{z}", offset).replace("%Z", named)
 
 
-def _clock_of(match: re.Match[str], text: str) -> Iterator[str]:
-    if match[4]:
-        yield ", " if ", " in text else " "
-        yield "%I:%M:%S" if match[6] else "%H:%M:%S"
-    if match[5]:
-        yield ".%f"
-    if match[6]:
-        yield " %p"
+def _ordered(layout: TimeLayout, texts: Sequence[str], basis: Basis, points: list[Point]) -> str:
+    """The template with day and month in the order that all texts allow, or else the more plausible one."""
+    orders = _orders(layout.template)
+    if len(orders) == 1:
+        return orders[0]
+    numbers = [[int(digit) for digit in re.findall(r"\d+", text)[:2]] for text in texts]
+    firsts, seconds = {one[0] for one in numbers}, {one[1] for one in numbers}
+    if max(firsts) > 12 or max(seconds) > 12:
+        return orders[max(firsts) > 12]
+    if len(firsts) != len(seconds) and max(len(firsts), len(seconds)) > 2:  # days change more often than months
+        chosen = int(len(firsts) > len(seconds))
+        why = "the other number changes less often"
+    else:
+        ends = [_end(order, texts) for order in orders]
+        gaps = [abs((basis.latest - end).days) if end and end <= basis.latest else 1_000_000 for end in ends]
+        is_near = basis.modified is not None and min(gaps) < 40 and max(gaps) > 2 * min(gaps)
+        chosen = int(gaps[1] < gaps[0]) if is_near else int("." in layout.template)
+        why = "this is closer to the time of the file" if is_near else "as usual in this form"
+    first, other = (("the month", "the day"), ("the day", "the month"))[chosen]
+    form = re.sub(r"\{[fz]\}", "", orders[1 - chosen])
+    points.append(
+        guessed(
+            f'dates such as {texts[0].split()[0].rstrip(",")} start with {first}, {why}; for {other}: --time "{form}"'
+        )
+    )
+    return orders[chosen]
 
 
-def _has_zone(form: str) -> bool:
-    return form.endswith(("%z", "GMT", "UTC"))
+def _end(template: str, texts: Sequence[str]) -> datetime | None:
+    bare = [_FRACTION.sub("", _ZONE.sub("", text)) for text in texts]
+    return max(filter(None, (_parsed(template, text, None) for text in bare)), default=None)
 
 
-def _no_zone() -> Point:
-    return guessed("times have no zone: taken as UTC (set timezone of the format if they are local)")
+def _lacks_zone(layout: TimeLayout, texts: Sequence[str]) -> bool:
+    return not ("{z}" in layout.template and all(map(_ZONE.search, texts)))
+
+
+def _named_zone(used: Sequence[tuple[TimeLayout, Sequence[str]]]) -> str | None:
+    """The zone that is meant by the names in all texts of a layout with `%Z`; None if they name UTC or several."""
+    names = {match[1] for layout, texts in used if "%Z" in layout.template for text in texts
+             if (match := _NAMED.search(text))}  # fmt: skip
+    zones = {NAMED_ZONES.get(name) for name in names}
+    return next(iter(zones)) if len(zones) == 1 and zones != {"UTC"} else None

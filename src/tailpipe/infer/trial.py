@@ -82,7 +82,7 @@ def rows_of(format: Format, sample: Sample, now: datetime) -> tuple[Fit, Mapping
 def try_table(table: Table, format: Format, sample: Sample, now: datetime) -> Trial:
     """What a table makes of a sample."""
     # Its name may promise an archive, from which the sample was taken already.
-    name = "sample.parquet" if sample.artifact.uri.lower().endswith(".parquet") else "sample.log"
+    name = "sample.parquet" if sample.artifact.uri.lower().endswith(".parquet") else f"{sample.artifact.uri}.log"
     artifact = replace(sample.artifact, uri=name, size=len(sample.data), kind="object", fields={}, file=None)
     source = Held(name="sample", content=sample.data)
     reading = Reading(artifact, artifact.uri)

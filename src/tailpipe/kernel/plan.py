@@ -66,7 +66,7 @@ class Plan:
 
     def years(self) -> Years | None:
         """The years of times that may lack it; None for formats whose times have one."""
-        if not self.task.format.has_times_without_year:
+        if not self.task.may_lack_years:
             return None
         from tailpipe.kernel.years import Years
 

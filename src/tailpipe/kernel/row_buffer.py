@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from tailpipe.frozen import frozen
 from tailpipe.kernel.shape import KEPT, REJECTED, Shape
 from tailpipe.model.parsing import Parsed
-from tailpipe.sql.casts import month_day
 from tailpipe.sql.connection import expression_types, registered
 from tailpipe.sql.quoting import quoted
 
@@ -84,22 +83,22 @@ class RowBuffer:
     def add(self, parsed: Parsed) -> None:
         """Shape a batch and keep its rows; the batch's tables must be there."""
         given = self._given(parsed) if self.years is not None else []
-        time = self.shape.time_without_year(given) if given else None
-        if self.years is None or time is None:
+        month_day = self.shape.month_day(given) if given else None
+        if self.years is None or month_day is None:
             self._insert(self.shaped(parsed))
             return
         base = self.shape.base(parsed, self.references)
-        with self._dated(self.shape.values(base), self.years, time) as rows:
+        with self._dated(self.shape.values(base), self.years, month_day) as rows:
             self._insert(self.shape.disposed(self.shape.typed(rows, given, parsed.misfits, near="tp__near")))
 
     @contextmanager
-    def _dated(self, values: str, years: Years, time: str) -> Iterator[str]:
+    def _dated(self, values: str, years: Years, month_day: str) -> Iterator[str]:
         """The rows of `values`, each with the date near which it was written; null unless its time lacks the year."""
         import pyarrow as pa
 
         self.connection.execute(f"CREATE TEMP TABLE tp__values AS {values}")
         try:
-            days = f"SELECT tp__artifact, tp__ordinal, coalesce({month_day(time)}, -1) FROM tp__values"
+            days = f"SELECT tp__artifact, tp__ordinal, coalesce({month_day}, -1) FROM tp__values"
             found = self.connection.execute(days).to_arrow_table()
             dates = pa.array(years.dates(*(column.to_numpy() for column in found.columns)))
             self.connection.register("tp__dates", pa.table({"tp__near": dates}))

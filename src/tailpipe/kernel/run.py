@@ -103,7 +103,7 @@ def with_years(task: Task) -> Task:
     its artifact is known. A task that is parsed in one go needs nothing.
     """
     size = sum(reading.artifact.size or _UNKNOWN for reading in task.readings)
-    if not task.format.read_as().has_times_without_year or size < task.limits.batch_bytes // _PACKED:
+    if not task.may_lack_years or size < task.limits.batch_bytes // _PACKED:
         return task
     run = TaskRun(task.without_staging(), {})
     try:

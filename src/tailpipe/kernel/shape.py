@@ -23,11 +23,12 @@ from tailpipe.kernel.gather import gathered
 from tailpipe.kernel.undeclared import round_trip
 from tailpipe.model.outputs import COMMON_TYPES, Output, common_types
 from tailpipe.model.parsing import Parsed
+from tailpipe.model.times import ISO, lacks_year
 from tailpipe.model.types import ListType
 from tailpipe.sql.addresses import ADDRESS, is_address, may_be_mapped, plain_address
 from tailpipe.sql.casts import Cast, Clock, cast
 from tailpipe.sql.quoting import index_value, json_shape, literal, quoted
-from tailpipe.sql.times import cast_by_format
+from tailpipe.sql.times import cast_by_format, month_day_by
 
 KEPT, FILTERED, REJECTED, OUT_OF_WINDOW = range(4)
 PREFIX = "prefix"
@@ -108,14 +109,17 @@ class Shape:
             items.append(f"{wrapped} AS tp__v{number}")
         return f"SELECT *, {', '.join(items)} FROM ({base})" if items else base
 
-    def time_without_year(self, given: Sequence[str]) -> str | None:
-        """The value that may be a time without a year, over `values`: that of the row's own time if it may be one."""
+    def month_day(self, given: Sequence[str]) -> str | None:
+        """100 · month + day of a value that may lack its year, over `values`: the row's own time if it may."""
         texts = [
             (output.name != "tp_timestamp", number)
             for number, output in enumerate(self.outputs)
-            if output.kind.name == "timestamp" and given[number] == "VARCHAR" and output.time_format is None
+            if output.kind.name == "timestamp" and given[number] == "VARCHAR" and _may_lack_year(output.time_format)
         ]
-        return self._input(min(texts)[1], "VARCHAR") if texts else None
+        if not texts:
+            return None
+        number = min(texts)[1]
+        return month_day_by(self._input(number, "VARCHAR"), self.outputs[number].time_format)
 
     def typed(self, values: str, given: Sequence[str], misfits: Mapping[str, str], near: str | None = None) -> str:
         """The columns in their stored types under temporary names, and the bits of misfits.
@@ -363,3 +367,8 @@ def _addresses(made: Cast) -> Cast:
     once = f"list_transform([{plain}], lambda tp__all: {first})[1]"
     is_mapped = may_be_mapped(f"array_to_string({texts}, ',')")
     return Cast(f"CASE WHEN {is_mapped} THEN {once} ELSE {found} END", made.misfit)
+
+
+def _may_lack_year(formats: str | Sequence[str] | None) -> bool:
+    given = (formats,) if isinstance(formats, str) else formats
+    return given is None or any(form == ISO or lacks_year(form) for form in given)

@@ -18,6 +18,7 @@ from tailpipe.model.meter import Spent
 from tailpipe.model.source import Source
 from tailpipe.model.staged import Sample, StagedFile
 from tailpipe.model.table import Table
+from tailpipe.model.times import lacks_year
 
 _MEGABYTE = 1024 * 1024
 
@@ -164,6 +165,13 @@ class Task:
     def source(self) -> Source:
         """A source that is like those of all shares."""
         return self.shares[0].source
+
+    @property
+    def may_lack_years(self) -> bool:
+        """Whether times of its format, or those that a column names, may have no year."""
+        named = (one.time_format for one in self.table.columns if one.time_format is not None)
+        forms = (form for given in named for form in ((given,) if isinstance(given, str) else given))
+        return self.format.read_as().has_times_without_year or any(map(lacks_year, forms))
 
     @property
     def spill(self) -> str | None:

@@ -51,14 +51,21 @@ def _plain(name: str, value: Any) -> Any:
     return value
 
 
+class _NoPandas:
+    """Finds no pandas, as if it were not installed."""
+
+    def find_spec(self, fullname: str, *_: object) -> None:
+        """Refuse pandas, and leave other modules to the next finder."""
+        if fullname == "pandas":
+            raise ModuleNotFoundError("pandas is not needed", name=fullname)
+
+
 @contextmanager
 def without_pandas() -> Iterator[None]:
-    """Let DuckDB bind values without importing pandas, which it would do to inspect them and takes over a second."""
-    if "pandas" in sys.modules:
-        yield
-        return
-    sys.modules["pandas"] = None  # type: ignore[assignment] # so Python says that there is none
+    """Let DuckDB and Arrow take values without importing pandas, which they would do to inspect them: it takes long."""
+    finder: Any = _NoPandas()
+    sys.meta_path.insert(0, finder)
     try:
         yield
     finally:
-        del sys.modules["pandas"]
+        sys.meta_path.remove(finder)

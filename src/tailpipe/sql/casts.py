@@ -187,6 +187,11 @@ def _without_year(value: str, near: str) -> str:
     text = f"replace(regexp_extract({value}, {literal(_NO_YEAR)}), ',', '.')"
     forms = "['%Y %b %d %H:%M:%S', '%Y %b %d %H:%M:%S.%f']"
     same, before, after = (f"try_strptime((year({near}) + {n})::VARCHAR || ' ' || {text}, {forms})" for n in (0, -1, 1))
+    return next_to(near, same, before, after)
+
+
+def next_to(near: str, same: str, before: str, after: str) -> str:
+    """The time in the year of a date, in the year before or in the year after: whichever is closest to the date."""
     return (
         f"CASE WHEN {same} > {near} + INTERVAL 184 DAY THEN {before}"
         f" WHEN {same} < {near} - INTERVAL 183 DAY THEN {after} ELSE {same} END"

@@ -5,12 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tailpipe.model.times import EPOCHS, ISO
+from tailpipe.model.times import EPOCHS, ISO, lacks_year
 from tailpipe.model.types import ColumnType
-from tailpipe.sql.casts import Cast, Clock, cast, in_zone, iso_moment
+from tailpipe.sql.casts import Cast, Clock, cast, in_zone, iso_moment, month_day, next_to
 from tailpipe.sql.quoting import literal
 
 _ZONED = re.compile(r"(?<!%)(?:%%)*%[zZ]")
+_NAMED = {
+    "dotnet_date": "make_timestamp(try_cast(regexp_extract({}, '-?[0-9]+') AS BIGINT) * 1000)",
+    "dotnet_ticks": "make_timestamp((try_cast({} AS BIGINT) - 621355968000000000) // 10)",
+    # Daemontools counts ten seconds ahead of Unix, and knows no leap seconds.
+    "tai64n": (
+        "CASE WHEN regexp_full_match({}, '@?[0-9a-fA-F]{24}') THEN make_timestamp((("
+        "('0x' || right({}, 24)[:16])::BIGINT - 4611686018427387914) * 1000000"
+        " + ('0x' || right({}, 8))::BIGINT // 1000)::BIGINT) END"
+    ),
+}
+"""Times that no directives can write, as SQL; `{}` is the text."""
 _SECONDS = 253_402_300_800
 """The first second of the year 10000."""
 
@@ -32,9 +43,37 @@ def _moment(text: str, form: str, clock: Clock) -> str:
         return iso_moment(text, clock)
     if form in EPOCHS:
         return _since_1970(text, EPOCHS[form])
+    if form in _NAMED:
+        return (
+            in_zone(_NAMED[form].replace("{}", text), clock.zone)
+            if form == "dotnet_ticks"
+            else _NAMED[form].replace("{}", text)
+        )
+    if lacks_year(form):
+        return in_zone(_without_year(text, form, clock.near), clock.zone)
     moment = f"try_strptime({text}, {literal(form)})"
     # With a zone DuckDB gives a time with a zone, which is in UTC then.
     return f"make_timestamp(epoch_us({moment}))" if _ZONED.search(form) else in_zone(moment, clock.zone)
+
+
+def month_day_by(text: str, formats: str | Sequence[str] | None) -> str:
+    """100 · month + day of a text that is a time without a year; null for any other text."""
+    given = (ISO,) if formats is None else (formats,) if isinstance(formats, str) else formats
+    found = [month_day(text)] if ISO in given else []
+    for form in filter(lacks_year, given):
+        day = f"try_strptime('2000 ' || {text}, {literal(f'%Y {form}')})"
+        found.append(f"100 * month({day}) + day({day})")
+    return found[0] if len(found) == 1 else f"coalesce({', '.join(found)})"
+
+
+def _without_year(text: str, form: str, near: str | None) -> str:
+    """A time in the year that brings it next to a date; null if that is not known."""
+    if near is None:
+        return "NULL::TIMESTAMP"
+    years = (
+        f"try_strptime((year({near}) + {n})::VARCHAR || ' ' || {text}, {literal(f'%Y {form}')})" for n in (0, -1, 1)
+    )
+    return next_to(near, *years)
 
 
 def _since_1970(text: str, units: int) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tailpipe.plugin import Registry
+from tests.log_page import PAGE as ANY_LOG
+from tests.log_page import page as log_page
 from tests.message_page import PAGE as MESSAGES
 from tests.message_page import page as message_page
 from tests.table_pages import index, pack_tables, page
@@ -86,6 +88,12 @@ def test_the_pages_of_pack_tables_are_those_of_their_declarations() -> None:
 
 def test_the_index_of_tables_has_all_of_them_by_product() -> None:
     assert read("docs/tables/README.md") == index(Registry.installed()), "run: make pages"
+
+
+def test_the_page_about_any_log_has_all_layouts() -> None:
+    text = ANY_LOG.read_text(encoding="utf-8")
+    assert text == log_page(text), "run: make pages"
+    assert "Android's logcat" in text
 
 
 def test_the_list_of_messages_is_that_of_the_source() -> None:

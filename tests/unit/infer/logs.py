@@ -66,7 +66,7 @@ LOGS = (
         gzip.compress(_lines("31.01.2024 10:00:0#\t10.0.0.#\t44#")),
         "delimited",
         6,
-        {"column_1": "TIMESTAMP", "column_2": "VARCHAR", "column_3": "BIGINT"},
+        {"time": "TIMESTAMP", "ip": "VARCHAR", "column_3": "BIGINT"},
     ),
     Log(
         "app.logfmt",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -90,7 +91,7 @@ def test_a_file_takes_its_rotated_versions_along_and_nothing_else(tmp_path: Path
 
 
 GUESSES = {
-    "days.csv": ("day,n\n03/04/2024,1\n04/05/2024,2\n", "if it is the day: %d/%m/%Y"),
+    "days.csv": ("day,n\n03/04/2024,1\n04/05/2024,2\n", 'for the day: --time "%-d/%-m/%Y"'),
     "zones.csv": ("time,what,n\n2024-01-31 10:00:00,a,1\n2024-01-31 10:00:01,b,2\n", "no zone"),
     "cron.log": ("Jan 31 10:00:00 web1 cron[7]: started\n" * 5, "no year"),
     "two.jsonl": ('{"time": "2024-01-31T10:00:00Z", "created": "2024-01-30T10:00:00Z"}\n', "created also holds times"),
@@ -149,10 +150,13 @@ def test_one_line_among_many_does_not_cost_the_fields_of_the_others(tmp_path: Pa
     (tmp_path / "app.log").write_text("\n".join([*usual, odd]) + "\n")
     (found,) = looked_at(tmp_path / "app.log").found
     layout = getattr(found.kind.table.format, "layout", "")
-    fields = r"\s+(?P<level>[A-Za-z]+):?\s+\[(?P<thread>[^\]\[]*)\]:?\s+(?P<logger>\S*[^\s:]):?\s*(?P<message>.*)"
-    assert layout.endswith(fields)
-    kept = 31 if "root" in odd else 30
-    assert f"format regex: {kept} of 31 rows parsed" in words(found, "sure")
+    assert re.findall(r"\?P<(\w+)>", layout) == ["time", "level", "thread", "logger", "message"]
+    (first, last) = (re.match(layout, line) for line in (usual[0], odd))
+    assert first
+    assert last
+    assert first.group("level", "thread", "logger", "message") == ("ERROR", "main", "com.example.Shop", "it broke")
+    assert last["message"] == odd.rpartition("root: ")[2].rpartition("125 ")[2]
+    assert "format regex: 31 of 31 rows parsed" in words(found, "sure")
 
 
 def test_values_never_get_into_the_config(tmp_path: Path) -> None:
