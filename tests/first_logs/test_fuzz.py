@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tailpipe.infer.kind import kind_of
+from tailpipe.infer.places import open_target
 from tailpipe.infer.recognise import Recogniser
 from tailpipe.infer.sample import Sample, UnusableError
 from tailpipe.model.artifact import Artifact
@@ -58,7 +59,10 @@ MUTATIONS: tuple[Mutation, ...] = (flipped, cut, shuffled, mixed, repeated)
     "count", [8, pytest.param(200, marks=pytest.mark.slow), pytest.param(10_000, marks=pytest.mark.soak)]
 )
 def test_a_damaged_log_has_a_table_or_a_reason(count: int) -> None:
-    recogniser = Recogniser(REGISTRY.tables, NOW)
+    recogniser, source = (
+        Recogniser(REGISTRY.tables, NOW),
+        open_target(str(LOGS[0].parent), REGISTRY.sources, None).source,
+    )
     for seed in range(count):
         chance = random.Random(seed)
         path = chance.choice(LOGS)
@@ -71,7 +75,6 @@ def test_a_damaged_log_has_a_table_or_a_reason(count: int) -> None:
         except UnicodeDecodeError:
             encoding = "latin-1"
         sample = Sample(Artifact(f"/logs/{path.name}"), data, is_whole=True, encoding=encoding)
-        source = REGISTRY.sources["file"](paths=["/logs"])
         try:
             kind = kind_of(sample, source, recogniser, REGISTRY.presets, "made", NOW)
         except UnusableError:
