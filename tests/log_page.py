@@ -22,6 +22,11 @@ def page(text: str) -> str:
     return re.sub(f"{_BEGIN}.*{_END}", lambda _: _BEGIN + layouts() + _END, text, flags=re.DOTALL)
 
 
+def by_hand(text: str) -> str:
+    """The page without the layouts."""
+    return re.sub(f"{_BEGIN}.*{_END}", "", text, flags=re.DOTALL)
+
+
 def layouts() -> str:
     """The tables of all layouts, by what they leave open."""
     parts = []

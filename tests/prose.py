@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.command_page import written_by_hand
+from tests.log_page import by_hand as log_by_hand
 from tests.message_page import messages
 from tests.reference_pages import config_by_hand
 from tests.report_texts import report_keys, report_texts
@@ -148,7 +149,11 @@ CODE_NAMES = {
     "wish": "request",
 }
 """Words that no name in the code has, with what to write instead."""
-_BY_HAND = {"docs/reference/cli.md": written_by_hand, "docs/reference/config.md": config_by_hand}
+_BY_HAND = {
+    "docs/reference/cli.md": written_by_hand,
+    "docs/reference/config.md": config_by_hand,
+    "docs/any-log.md": log_by_hand,
+}
 _EXEMPT = re.compile(r"docs/adr/|docs/tables/|docs/shipped-detections|docs/reference/messages")
 """Generated pages follow their declarations, and decisions keep the words of their time."""
 

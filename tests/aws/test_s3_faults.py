@@ -237,6 +237,7 @@ def told(summary: Summary) -> str:
     return " / ".join([summary.error, *(reason for failed in summary.failed for reason in failed.reasons)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "message"),
     [

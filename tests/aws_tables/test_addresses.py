@@ -26,6 +26,7 @@ def with_garbage(text: str, start: int) -> tuple[str, int]:
 TEXTS = [case for case in cases() if case.input.suffix not in (".csv", ".parquet")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sampled(TEXTS, 4), ids=str)
 def test_every_address_can_be_cast_to_inet(case: Case) -> None:
     text = case.input.read_text(encoding="utf-8")

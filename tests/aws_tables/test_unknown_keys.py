@@ -57,6 +57,7 @@ def with_new_keys(value: Any, mark: str) -> list[str]:
     return added
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", json_cases(), ids=str)
 def test_a_new_key_at_any_depth_is_kept(case: Case) -> None:
     whole = documents(case)

@@ -87,6 +87,7 @@ def test_few_folders_are_always_listed(accounts: int, tmp_path: Path) -> None:
     assert len(listed(bucket, days(TODAY, TODAY), ListingRun(NOW, tmp_path, goes_on=True))) == accounts + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_whatever_comes_within_the_overlap_is_found_in_folders_new_or_old(seed: int, tmp_path: Path) -> None:
     """Objects come up to two days late, in accounts and regions that may be new; runs come now and then."""

@@ -62,6 +62,7 @@ def test_a_table_stays_where_it_is_until_it_is_moved(earlier: Place, objects: Ob
     assert keys_by_deltalake(earlier) == {key.removeprefix(f"{EARLIER}/") for key in lake.files if key not in new}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("zone")
 @pytest.mark.parametrize("reader", READERS)
 def test_old_and_new_files_of_a_moved_table_are_right_in_every_reader(

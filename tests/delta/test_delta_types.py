@@ -23,6 +23,7 @@ def lake(objects: Objects, staging: Path) -> Lake:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("zone")
 @pytest.mark.parametrize("reader", READERS)
 def test_rows_are_equal_in_every_type(store: Store, lake: Lake, reader: str) -> None:
@@ -50,6 +51,7 @@ def test_types_are_those_that_readers_expect(store: Store, lake: Lake) -> None:
     assert found["c_large_decimal"] == "DECIMAL(38,10)"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("zone")
 def test_conditions_on_times_and_partitions_lose_no_row(store: Store, lake: Lake) -> None:
     published(lake)

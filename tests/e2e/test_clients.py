@@ -104,6 +104,7 @@ def test_a_database_shows_what_queries_show(demo: Workspace) -> None:
     assert theirs.equals(demo.query("FROM flow_log ORDER BY tp_id"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_live", [False, True])
 def test_a_request_narrows_its_database(demo: Workspace, is_live: bool) -> None:
     day = (datetime.now(UTC) - timedelta(days=3)).date()
@@ -115,6 +116,7 @@ def test_a_request_narrows_its_database(demo: Workspace, is_live: bool) -> None:
     assert connect(demo.home, views) == path != connect(demo.home, ClientViews(is_live=is_live))
 
 
+@pytest.mark.slow
 def test_every_commit_replaces_the_databases(own: Workspace) -> None:
     narrowed = ClientViews(partitions=("shop",))
     paths = [own.connect(), connect(own.home, narrowed), connect(own.home, ClientViews(is_live=True))]
@@ -138,6 +140,7 @@ def test_a_database_that_was_deleted_is_not_written_again(own: Workspace) -> Non
     assert not (path.parent / ".tailpipe" / "clients" / "tailpipe.json").exists()
 
 
+@pytest.mark.slow
 def test_a_database_that_cannot_be_written_does_not_harm_the_commit(
     own: Workspace, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -67,6 +67,7 @@ def test_a_clock_that_falls_back_requests_nothing_twice_and_goes_on(api: Events,
     assert not right.gaps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("days", [-400, -5, 5, 400])
 def test_overwriting_by_a_wrong_clock_keeps_all_rows(api: Events, tmp_path: Path, days: int) -> None:
     made = world(tmp_path, config(api.server.url, LINKS))

@@ -21,6 +21,7 @@ from tailpipe.plugins.http.source import HttpSource
 from tests.http.authority import make_key, pem
 from tests.http.server import Asked, Reply, Server, refusal
 from tests.http.world import world
+from tests.sampling import sampled
 from tests.unit.collect.support import World
 
 ROOT = Path(__file__).parents[2]
@@ -417,7 +418,7 @@ def test_every_preset_has_a_case() -> None:
     }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sampled(CASES, 4))
 def test_a_preset_collects_every_event_once(name: str, server: Server, tmp_path: Path) -> None:
     case, problems = CASES[name], []
 
@@ -442,7 +443,7 @@ def test_a_preset_collects_every_event_once(name: str, server: Server, tmp_path:
     assert not [path for path in files if SECRET.encode() in path.read_bytes() or b"given-token" in path.read_bytes()]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sampled(CASES, 4))
 def test_a_refusal_names_the_connection_and_the_smallest_permission(name: str, server: Server, tmp_path: Path) -> None:
     server.answer = lambda asked: Reply({"access_token": SECRET}) if asked.path.endswith("token") else refusal(401)
     summary = made_world(name, server, tmp_path).collect(str(DAY), str(DAY))

@@ -62,7 +62,7 @@ def azure(azure_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.fixture(
     params=[
         "directory",
-        pytest.param("s3", marks=pytest.mark.xdist_group("s3")),
+        pytest.param("s3", marks=[pytest.mark.slow, pytest.mark.xdist_group("s3")]),
         pytest.param("azure", marks=[pytest.mark.slow, pytest.mark.xdist_group("azure")]),
     ]
 )

@@ -95,6 +95,7 @@ def test_rejected_rows_are_read(workspace: Workspace) -> None:
     assert [row.text for row in rows] == ["no json"] * 3
 
 
+@pytest.mark.slow
 def test_compaction_merges_files_of_the_store(workspace: Workspace) -> None:
     before = total(workspace)
     (done,) = compact(workspace.home, Compact())
@@ -102,6 +103,7 @@ def test_compaction_merges_files_of_the_store(workspace: Workspace) -> None:
     assert total(workspace) == before
 
 
+@pytest.mark.slow
 def test_another_index_is_applied_to_files_of_the_store(workspace: Workspace, store: Store, tmp_path: Path) -> None:
     before = total(workspace)
     config = tmp_path / "install" / "config" / "main.tpc"
@@ -114,6 +116,7 @@ def test_another_index_is_applied_to_files_of_the_store(workspace: Workspace, st
     assert total(again) == before
 
 
+@pytest.mark.slow
 def test_duplicates_of_rows_in_the_store_are_left_out(workspace: Workspace, logs: Path) -> None:
     write(logs, 2, 7, range(205, 230))  # 205..219 are there already
     assert workspace.collect(Collect(datetime.now(UTC), JANUARY, compact=False)).is_done
@@ -141,6 +144,7 @@ def test_python_reads_it(workspace: Workspace) -> None:
     assert workspace.query("SELECT count(*) AS c FROM app").to_pylist() == [{"c": 60}]
 
 
+@pytest.mark.slow
 def test_connect_names_the_files_that_are_here_alone(workspace: Workspace, logs: Path) -> None:
     import duckdb
 
@@ -164,6 +168,7 @@ def test_the_summary_needs_no_store(workspace: Workspace, store: Store) -> None:
         assert asked(session, f"SELECT count(*), min(d.rows) {joined}") == [(60, 10)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leaves", [lambda _: False, lambda path: sum(path.encode()) % 2 == 0], ids=["all", "mixed"])
 def test_the_cookbook_answers_the_same_over_files_in_a_store(
     demo_directory: Path, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leaves: Callable[[str], bool]

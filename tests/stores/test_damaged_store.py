@@ -80,6 +80,7 @@ def test_a_damaged_data_file_is_never_read(install: Path, lake: Path, damage: Ca
     assert opened(install).query(QUERY).to_pylist() == [{"n": 4, "ids": 4}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_entry_of_the_log_is_found_and_restored(
     install: Path, lake: Path, damage: Callable[[Path, Path], None]
@@ -114,6 +115,7 @@ def test_a_damaged_identity_of_the_store_is_found_and_restored(
     assert run("doctor", "--stores").return_value is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [delete, truncate, empty])
 def test_a_new_host_does_not_take_a_store_with_a_damaged_identity_for_an_empty_one(
     install: Path, lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[Path, Path], None]

@@ -231,6 +231,7 @@ def test_dropped_files_go_after_the_grace_period(host: Shared, tmp_path: Path) -
 POINTS = ("rebase.copied", "rebase.before", "rebase.after", "learn.before", "push.appended")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", POINTS)
 def test_a_fault_anywhere_in_a_rebase_is_made_good_by_the_next_push(host: Shared, tmp_path: Path, point: str) -> None:
     other = _other(host, tmp_path)

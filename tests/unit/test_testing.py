@@ -153,6 +153,7 @@ def test_a_source_that_lists_nothing_is_named() -> None:
     assert 'source "careless_list": it lists nothing' in told(sources=[Listed(kind="nothing")])
 
 
+@pytest.mark.slow
 def test_golden_files_are_held_against_their_rows(tmp_path: Path) -> None:
     assert "there is no golden file" in told(golden=tmp_path)
     home = tmp_path / "careless_log"

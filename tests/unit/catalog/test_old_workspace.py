@@ -146,6 +146,7 @@ def test_the_next_writer_migrates_it_and_nothing_is_different(old: Old) -> None:
     assert old.rows() == old.old_rows()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", [None, "web-1"])
 def test_it_is_collected_on_and_rebuilt_from_manifests_of_both_formats(old: Old, host: str | None) -> None:
     old.host = host

@@ -95,6 +95,7 @@ def called(install: Path, command: str, **env: str) -> Result:
     return CliRunner().invoke(app, shlex.split(command), env=variables)
 
 
+@pytest.mark.slow
 def test_what_only_reads_needs_no_variable_of_a_connection_or_a_source(install: Path) -> None:
     for command in READING:
         done = called(install, command)

@@ -44,6 +44,7 @@ def followed(world: World, line: str) -> events.Summary:
     return world.collect(values.get("--from"), values.get("--to"), overwrite="--overwrite" in words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("typed", [Typed(), Typed(start=str(OLDER)), Typed(start=str(OLDER), end=str(OLD))])
 @pytest.mark.parametrize("is_dated", [True, False])
 def test_the_suggestion_after_a_change_of_the_config_applies_it_to_old_rows(

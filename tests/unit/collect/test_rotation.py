@@ -62,6 +62,7 @@ def test_a_rotation_at_any_step_of_a_first_run_gives_each_row_once(world: Turnin
     check(world)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", sampled(STEPS, 2))
 @pytest.mark.parametrize(
     "change", [rotating.rename_chain, rotating.gzip_chain, rotating.copytruncate, rotating.slow_copytruncate]

@@ -242,6 +242,7 @@ def test_a_format_gives_a_parser_of_lines_or_of_documents(name: str) -> None:
     assert callable(parser.parse)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GOLDEN)
 def test_two_parsers_of_a_format_know_nothing_of_each_other(name: str) -> None:
     golden = GOLDEN[name]

@@ -16,6 +16,7 @@ from tailpipe.infer.recognise import Judged, Recogniser
 from tailpipe.infer.sample import Sample
 from tailpipe.model.artifact import Artifact
 from tailpipe.plugin import Registry
+from tests.sampling import sampled
 from tests.unit.infer.classic import RIGHT, classic
 
 NOW = datetime(2024, 2, 10, tzinfo=UTC)
@@ -40,7 +41,7 @@ def judged(recogniser: Recogniser, lines: Sequence[str], path: str = "/logs/a.lo
     return next(iter(recogniser.candidates(sample, open_target("/", SHIPPED.sources, None).source)), None)
 
 
-@pytest.mark.parametrize("kind", RIGHT)
+@pytest.mark.parametrize("kind", sampled(RIGHT, 4))
 def test_no_classic_layout_becomes_a_sure_table_of_another_kind(text_tables: Recogniser, kind: str) -> None:
     best = judged(text_tables, classic(kind))
     assert best is None or not best.is_sure or best.table.name in RIGHT[kind]
@@ -72,6 +73,7 @@ def test_of_two_tables_that_fit_one_is_sure_only_if_the_path_names_it(
     assert best.is_sure is is_sure
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", AZURE)
 def test_tables_with_one_envelope_are_told_apart_by_the_fields_that_their_columns_are_computed_from(
     azure_tables: Recogniser, table: str

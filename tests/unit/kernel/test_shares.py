@@ -107,6 +107,7 @@ def test_more_artifacts_than_stand_in_a_query(tmp_path: Path) -> None:
     assert [len({row["tp_source_location"] for row in one["data"]}) for one in together] == [30] * 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", [Limits(), SMALL], ids=["whole", "streamed"])
 def test_a_damaged_artifact_concerns_its_own_share(tmp_path: Path, limits: Limits) -> None:
     packed = gzip.compress(lines(0, 900))[:-200]

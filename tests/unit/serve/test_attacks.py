@@ -291,6 +291,7 @@ def test_rows_and_bytes_of_an_answer_are_bounded(world: World) -> None:
         assert not panel["truncated"]
 
 
+@pytest.mark.slow
 def test_a_statement_that_takes_too_long_is_ended(world: World) -> None:
     with serving(world.open(), Limits(seconds=1)) as client:
         wrong = client.failure("sql", {"sql": SLOW}, 504)
