@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 _GAPS: dict[str, tuple[str, ...]] = {
-    "the time of day is found, but not the date in the name of the file or in its header": ("windows_msi",),
-    "words or letters for levels are not known: INF, fail, DDEBUG, Default": ("macos_unified",),
+    "the date in a header line is not used for times of day": ("windows_msi",),
+    "columns of fixed width below a line with their names": ("macos_unified",),
     "logger, thread or code place before the message stay in the message": (
         "clickhouse",
         "django_verbose",
@@ -16,13 +16,13 @@ _GAPS: dict[str, tuple[str, ...]] = {
     "what closes the message, as > or |#], stays in it": (
         "glassfish_odl",
         "glassfish_ulf",
+        "weblogic_server",
         "weblogic_stdout",
     ),
     "an event of two lines, of which the second has the level, loses its level": ("db2diag",),
     "the time at the end of the line is found, but not the level at its begin": ("winston_simple",),
     "a date in the middle of an event begins another one": ("ossec_alerts",),
-    "no layout of a time: Mar 14, 2026 9:41:10,123 AM": ("weblogic_server",),
-    "the time before pairs of key=value is lost": ("splunk_key_value",),
+    "pairs of key=value after a time stay in the message": ("splunk_key_value",),
     "the time in date= and time= after a priority of syslog is not used": ("fortigate_syslog",),
     "pairs with a comma or a bar after each, or key:value with tabs, are not read": (
         "check_point",
