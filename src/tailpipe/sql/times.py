@@ -52,6 +52,8 @@ def _moment(text: str, form: str, clock: Clock) -> str:
     if lacks_year(form):
         return in_zone(_without_year(text, form, clock.near), clock.zone)
     moment = f"try_strptime({text}, {literal(form)})"
+    if "%n" in form:  # nanoseconds have no years after 2262, to which other formats of a list would be cast
+        moment += "::TIMESTAMP"
     # With a zone DuckDB gives a time with a zone, which is in UTC then.
     return f"make_timestamp(epoch_us({moment}))" if _ZONED.search(form) else in_zone(moment, clock.zone)
 
