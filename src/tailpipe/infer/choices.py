@@ -6,6 +6,7 @@ import re
 from functools import cached_property
 
 from tailpipe.errors import UsageError
+from tailpipe.formats.pattern_reader import parse_pattern
 from tailpipe.frozen import frozen
 from tailpipe.infer.time_layouts import Kind, TimeLayout
 from tailpipe.model.times import EPOCHS, ISO, NAMED, check_time_formats, lacks_year
@@ -43,10 +44,7 @@ class Choices:
         if self.table is not None and (self.format is not None or self.multiline is not None):
             raise UsageError("--table cannot be combined with --format or --multiline")
         if self.multiline is not None:
-            try:
-                re.compile(self.multiline)
-            except re.error as error:
-                raise UsageError(f'"{self.multiline}" is not a regular expression: {error}') from None
+            parse_pattern(self.multiline)
 
     @property
     def time_format(self) -> str | None:

@@ -15,6 +15,7 @@ from tailpipe.infer.point import Point, guessed, sure
 from tailpipe.infer.time_layouts import DATES
 from tailpipe.infer.times import Basis, TimeSpelling, is_timely, spelling_of, spelling_of_texts
 from tailpipe.model.table import Column
+from tailpipe.sql.quoting import quoted
 
 _NO_VALUE = "-"
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -178,8 +179,7 @@ def _times(fields: Mapping[str, Sequence[Any]], basis: Basis) -> dict[str, _Time
     for name, values in fields.items():
         spelling = spelling_of(name, values, basis)
         if spelling is not None:
-            path = name if _BARE.fullmatch(name) else f'"{name}"'
-            found[name] = _Time(path, spelling, sum(value is None for value in values))
+            found[name] = _Time(_step(name), spelling, sum(value is None for value in values))
     return found
 
 
@@ -204,8 +204,7 @@ def _chosen(times: Mapping[str, _Time], fields: Mapping[str, Sequence[Any]], cho
     if not fitting:
         raise UsageError(f'no field holds times such as "{form}"', hint=f"there are: {_listed(list(fields))}")
     name = fitting[0]
-    path = name if _BARE.fullmatch(name) else f'"{name}"'
-    return {name: _Time(path, TimeSpelling(form), sum(value is None for value in fields[name]))}
+    return {name: _Time(_step(name), TimeSpelling(form), sum(value is None for value in fields[name]))}
 
 
 def _time_column(
@@ -331,7 +330,7 @@ def _gather(value: Any, path: str, found: dict[str, list[Any]], depth: int) -> N
 
 
 def _step(key: str) -> str:
-    return key if _BARE.fullmatch(key) else '"' + key.replace('"', '""') + '"'
+    return key if _BARE.fullmatch(key) else quoted(key)
 
 
 def _common(fields: Mapping[str, Sequence[Any]], points: list[Point]) -> dict[str, tuple[str, ...]]:
@@ -385,7 +384,8 @@ def _is_word(text: str) -> bool:
 
 
 def _quoted(name: str) -> str:
-    return name if _BARE.fullmatch(name) and name.lower() not in ("date", "time", "timestamp") else f'"{name}"'
+    """The name of a field in SQL; a key of a log can be anything."""
+    return name if _BARE.fullmatch(name) and name.lower() not in ("date", "time", "timestamp") else quoted(name)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from tailpipe.errors import UsageError
 from tailpipe.formats.lines import Multiline, Regex
+from tailpipe.formats.options import check_timezone
 from tailpipe.frozen import frozen
 from tailpipe.infer.choices import Choices
 from tailpipe.infer.find_time import LineTime, find_time
@@ -161,8 +163,19 @@ def _zone(lines: Sequence[str], time: LineTime) -> str | None:
         for line, span in zip(lines, time.spans, strict=True)
         if span is not None and (match := re.match(r" ([A-Z]{3,5}|[A-Z][a-z]+/[A-Z][A-Za-z_/]+)\b", line[span[1] :]))
     }
-    zones = {name if "/" in name else NAMED_ZONES.get(name) for name in names}
+    zones = set(map(_zone_of, names))
     return next(iter(zones)) if len(zones) == 1 and zones != {"UTC"} else None
+
+
+def _zone_of(name: str) -> str | None:
+    """The zone that a short name or a region means; None if it is none, or a name of several zones."""
+    if "/" not in name:
+        return NAMED_ZONES.get(name)
+    try:
+        check_timezone(name)
+    except UsageError:
+        return None
+    return name
 
 
 def _before(heads: Sequence[str]) -> tuple[str, list[str]]:
@@ -191,7 +204,8 @@ def _after_time(reader: _Reader, before: str) -> None:
     reader.open = {"[": r"\]", "(": r"\)", "<": ">"}.get(before[-1:], "")
     _take_closing(reader)
     names = rf"(?:{'|'.join([*NAMED_ZONES, 'CST', 'IST', 'BST'])}|[A-Z][a-z]+/[A-Z][A-Za-z_/]+)"
-    if reader.share(rf" {names}\b") >= _MOST:
+    found = set(reader.values(rf" ({names})\b"))
+    if all("/" not in name or _zone_of(name) for name in found) and reader.share(rf" {names}\b") >= _MOST:
         reader.take(rf" (?P<zone>{names})\b", rf" (?P<zone>{'|'.join(sorted(set(reader.values(rf' ({names})'))))})")
         _take_closing(reader)
     if reader.share(r":\S") >= _MOST:

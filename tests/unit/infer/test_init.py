@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from datetime import UTC, datetime
@@ -10,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from tailpipe.config.environment import Environment
+from tailpipe.errors import UsageError
 from tailpipe.home.home import Home
+from tailpipe.infer.choices import Choices
 from tailpipe.infer.inference import Found, Inference, Known, infer
 from tailpipe.infer.places import open_target
 from tailpipe.operations.trial import check_config_sql
@@ -190,3 +193,30 @@ def test_the_years_of_times_without_one_are_stated_with_their_basis(tmp_path: Pa
     said = words(found, "guessed")
     assert "assumed 2016 for 1 row, 2017 for 1 row, from the modification time of the file" in said
     assert "to set the year: a file_layout with a date, or the modification time of the files" in said
+
+
+def test_a_word_after_the_time_that_looks_like_a_region_is_no_zone(tmp_path: Path) -> None:
+    for name, word in (("app.log", "Mail/Queue"), ("php.log", "Europe/Berlin")):
+        (tmp_path / name).write_text("".join(f"2024-01-31 10:00:{n:02} {word} flushed\n" for n in range(10, 30)))
+    (queue,) = looked_at(tmp_path / "app.log").found
+    assert (getattr(queue.kind.table.format, "timezone", ""), queue.kind.rows[0]["message"]) == (
+        None,
+        "Mail/Queue flushed",
+    )
+    (php,) = looked_at(tmp_path / "php.log").found
+    assert (getattr(php.kind.table.format, "timezone", ""), php.kind.rows[0]["message"]) == ("Europe/Berlin", "flushed")
+
+
+@pytest.mark.parametrize("key", ['a" || (SELECT 1) || "b', 'a"', "a'b", "a b", "time", '"'])
+@pytest.mark.parametrize("row", [{"KEY": "10:00:01"}, {"day": "2024-01-31", "KEY": "10:00:01"}], ids=["path", "field"])
+def test_a_key_of_a_log_never_becomes_sql(tmp_path: Path, key: str, row: dict[str, str]) -> None:
+    line = json.dumps({name.replace("KEY", key): value for name, value in row.items()})
+    (tmp_path / "app-2024-01-31.jsonl").write_text(f"{line}\n" * 6)
+    (found,) = looked_at(tmp_path / "app-2024-01-31.jsonl").found
+    assert [str(one["tp_timestamp"]) for one in found.kind.rows] == ["2024-01-31 10:00:01"] * 3
+
+
+@pytest.mark.parametrize("pattern", ["(", "(?=x)", r"(a)\1"])
+def test_a_pattern_of_events_is_checked_as_in_the_config(pattern: str) -> None:
+    with pytest.raises(UsageError):
+        Choices(multiline=pattern).check()
