@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.examples import examples
+
 # What people set for their own work would lead the tests, and all that they start, to other configs and accounts, and
 # tell them the size of another terminal.
 _OWN = ("TAILPIPE_", "AWS_", "AZURE_", "AZURITE_", "GOOGLE_")
@@ -32,13 +34,12 @@ if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_us
         os.environ["TMPDIR"], tempfile.tempdir = str(_place), None
 
 # A busy machine is slow, and a change must not be refused for an example that nobody has tried before.
-_EXAMPLES = 100 if os.environ.get("TAILPIPE_EXAMPLES") == "all" else 25
 settings.register_profile(
     "steady",
     derandomize=True,
     database=None,
     deadline=None,
-    max_examples=_EXAMPLES,
+    max_examples=examples(125),
     suppress_health_check=[HealthCheck.too_slow],
 )
 # New examples with each run, for those who look for what is still wrong.

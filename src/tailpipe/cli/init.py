@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from tailpipe.cli import render
 from tailpipe.cli.again import located
 from tailpipe.cli.options import common, examples, home_of
 from tailpipe.errors import ConfigError, UsageError
-from tailpipe.query.parameters import without_pandas
+from tailpipe.sql.without_pandas import without_pandas
 
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
@@ -237,7 +236,9 @@ def _arguments(home: Home, file: Path) -> list[str]:
 
 def _run(context: click.Context, name: str, arguments: list[str]) -> None:
     """Run another command as it would be typed."""
-    command = import_module(f"tailpipe.cli.{name}").command
+    group = context.find_root().command
+    command = group.get_command(context, name) if isinstance(group, click.Group) else None
+    assert command is not None  # noqa: S101 - commands of this package
     render.say(located(f"tailpipe {name} {' '.join(arguments)}".rstrip()))
     command.main(arguments, f"tailpipe {name}", standalone_mode=False, parent=context.parent)
 

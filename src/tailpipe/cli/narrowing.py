@@ -17,7 +17,7 @@ from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
 from tailpipe.cli.logs import log_from
 from tailpipe.cli.options import between, completes, completes_held
 from tailpipe.errors import UsageError
-from tailpipe.query.parameters import without_pandas
+from tailpipe.sql.without_pandas import without_pandas
 from tailpipe.stores.version import Version
 
 if TYPE_CHECKING:

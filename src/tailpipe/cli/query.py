@@ -24,7 +24,7 @@ from tailpipe.cli.saved_statements import complete_names, complete_params, resol
 from tailpipe.cli.sinks import screen, shared, to_file, to_screen
 from tailpipe.cli.statements import STDIN, gather
 from tailpipe.errors import EXIT_FAILED, UsageError
-from tailpipe.query.parameters import without_pandas
+from tailpipe.sql.without_pandas import without_pandas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

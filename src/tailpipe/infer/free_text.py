@@ -43,7 +43,6 @@ class FreeText:
 
     format: Regex
     time: LineTime | None
-    fields: tuple[str, ...]
 
 
 @dataclass
@@ -119,7 +118,7 @@ def _without_time(lines: Sequence[str], encoding: str, begin: str | None) -> Fre
     start = begin or (rf"^\[?(?i:{words})[0-9]?[\]:]" if events is leveled else r"^\S")
     multiline = Multiline(start=start) if is_multiline else None
     format = Regex(name="text", layout=layout, multiline=multiline, encoding=encoding)  # type: ignore[arg-type]
-    return FreeText(format, None, tuple(reader.names))
+    return FreeText(format, None)
 
 
 def _with_time(lines: Sequence[str], time: LineTime, encoding: str, begin: str | None) -> FreeText:
@@ -142,7 +141,7 @@ def _with_time(lines: Sequence[str], time: LineTime, encoding: str, begin: str |
     multiline = Multiline(start=start) if is_multiline else None
     zone = time.spelling.timezone or _zone(lines, time)
     format = Regex(name="text", layout=layout, multiline=multiline, encoding=encoding, timezone=zone)  # type: ignore[arg-type]
-    return FreeText(format, time, tuple(reader.names))
+    return FreeText(format, time)
 
 
 def _second_lines(lines: Sequence[str], time: LineTime) -> list[str]:

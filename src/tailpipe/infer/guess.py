@@ -15,7 +15,7 @@ from tailpipe.infer.free_text import LEVELS, free_text
 from tailpipe.infer.point import Point, guessed, sure
 from tailpipe.infer.records import documents_in, record_path, records_in_lines
 from tailpipe.infer.sample import Sample
-from tailpipe.infer.time_layouts import LAYOUTS
+from tailpipe.infer.time_layouts import DATED
 from tailpipe.infer.times import Basis
 from tailpipe.infer.trial import Fit, fit
 from tailpipe.model.format import Format
@@ -46,7 +46,7 @@ _SIGNS: tuple[tuple[str, str], ...] = (
 def _begins_with_time(line: str) -> bool:
     """Whether a line begins with a time that is no value of a pair."""
     head = line[:60].partition("=")[0]
-    return any(one.kind != "no date" and not one.needs_name and one.strict.match(head) for one in LAYOUTS)
+    return any(one.strict.match(head) for one in DATED)
 
 
 @frozen

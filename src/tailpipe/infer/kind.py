@@ -25,6 +25,8 @@ from tailpipe.model.table import Column, Table
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tailpipe.kernel.trial import Trial
+
 _HALF = 0.5
 _ALMOST_ALL = 0.9
 _ENOUGH_ROWS = 5
@@ -94,7 +96,7 @@ def _recognised(fitting: list[Judged], sample: Sample, now: datetime) -> Kind:
         also = f"{', '.join(alike[:3])} would read it too"
         points.append(guessed(f"{also}; to use it instead, rename the partition's table to {alike[0]}"))
     points += [*_few(best.fit), *_misfits(best.nulls), *_years(best.years)]
-    return _kind(table, best.fit, points, sample, now, is_shipped=True)
+    return _kind(table, best.fit, points, _rows(table, sample, now), is_shipped=True)
 
 
 def _made(guess: Guess, sample: Sample, name: str, now: datetime, choices: Choices) -> Kind:
@@ -118,24 +120,24 @@ def _made(guess: Guess, sample: Sample, name: str, now: datetime, choices: Choic
         null_if=described.null_if,
         map_fields=("*",),
     )
-    table, fit, years = _fitted(table, sample, now)
+    table, fit, trial = _fitted(table, sample, now)
     if fit.share < _HALF:  # what looked like a time is none in most rows
         points.append(guessed("no field holds a time in most rows: rows get the time of their collection"))
-        table, fit, years = _fitted(_without_time(table), sample, now)
+        table, fit, trial = _fitted(_without_time(table), sample, now)
     if fit.share < _HALF:
         raise UnusableError(f'cannot make a table for "{sample.artifact.path}": {_counted(fit, sample)}')
     statement = f"format {format.type}: {_counted(fit, sample)}"
     first = sure(statement) if fit.share >= _ALMOST_ALL and guess.has_time else guessed(statement)
-    points += [*_few(fit), *_years(years)]
+    points += [*_few(fit), *_years(trial.years)]
     if sample.bad_lines:
         points.append(guessed(f"{sample.bad_lines} lines hold bytes that are not UTF-8; they become \ufffd"))
     elif sample.encoding == "latin-1":
         points.append(guessed("the text is not UTF-8: taken as latin-1"))
-    return _kind(table, fit, (first, *points, *described.points), sample, now, is_shipped=False)
+    return _kind(table, fit, (first, *points, *described.points), trial.rows, is_shipped=False)
 
 
-def _fitted(table: Table, sample: Sample, now: datetime) -> tuple[Table, Fit, tuple[AssumedYears, ...]]:
-    """The table, with text for the columns whose type does not take all values of the sample."""
+def _fitted(table: Table, sample: Sample, now: datetime) -> tuple[Table, Fit, Trial]:
+    """The table, with text for the columns whose type does not take all values of the sample, and what it reads."""
     assert table.format is not None  # noqa: S101 - it was made with one
     trial = try_table(table, table.format, sample, now)
     if trial.nulls:
@@ -147,7 +149,7 @@ def _fitted(table: Table, sample: Sample, now: datetime) -> tuple[Table, Fit, tu
         trial = try_table(table, table.format or Format(), sample, now)
     if trial.error is not None:
         raise UnusableError(trial.error)
-    return table, Fit(trial.accounts.kept, trial.accounts.read), trial.years
+    return table, Fit(trial.accounts.kept, trial.accounts.read), trial
 
 
 def _without_time(table: Table) -> Table:
@@ -156,8 +158,7 @@ def _without_time(table: Table) -> Table:
     return replace(table, columns=(Column("tp_timestamp", transform="now()"), *columns), common=common)
 
 
-def _kind(table: Table, fit: Fit, points: Iterable[Point], sample: Sample, now: datetime, *, is_shipped: bool) -> Kind:
-    rows = _rows(table, sample, now)
+def _kind(table: Table, fit: Fit, points: Iterable[Point], rows: pa.Table | None, *, is_shipped: bool) -> Kind:
     if rows is None or not len(rows):
         return Kind(table, is_shipped, fit, tuple(points))
     earliest = first_day(rows["tp_timestamp"].to_pylist())

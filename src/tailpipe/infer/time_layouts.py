@@ -253,6 +253,9 @@ LAYOUTS: tuple[TimeLayout, ...] = (
 )
 """All layouts of lines. Longer and more certain ones are preferred, whatever their order."""
 
+DATED = tuple(one for one in LAYOUTS if one.kind != "no date" and not one.needs_name)
+"""Those that are times wherever they are, with a date."""
+
 DATES: tuple[TimeLayout, ...] = tuple(
     _rows(
         "local",

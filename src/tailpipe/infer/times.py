@@ -10,7 +10,8 @@ from typing import Any
 
 from tailpipe.frozen import frozen
 from tailpipe.infer.point import Point, guessed
-from tailpipe.infer.time_layouts import DATES, LAYOUTS, NAMED_ZONES, TimeLayout
+from tailpipe.infer.time_layouts import DATED, DATES, NAMED_ZONES, TimeLayout
+from tailpipe.model.times import EPOCHS
 
 _TIMELY = re.compile(
     r"(?:^|[^a-z])(?:time|timestamp|ts|date|datetime|when|at|epoch|clock|created|updated|occurred|published|logged|t|rt|start|end)$"
@@ -18,7 +19,6 @@ _TIMELY = re.compile(
     re.IGNORECASE,
 )
 _CAMEL = re.compile(r"(?:At|On|Date|Time|Timestamp)$")
-_EPOCHS = (("epoch_s", 1), ("epoch_ms", 1_000), ("epoch_us", 1_000_000), ("epoch_ns", 1_000_000_000))
 _EARLIEST, _LATEST = 946_684_800, 4_102_444_800
 """2000 and 2100, in seconds since 1970."""
 _TICKS = (630_822_816_000_000_000, 662_380_416_000_000_000)
@@ -53,8 +53,6 @@ class TimeSpelling:
     points: tuple[Point, ...] = ()
     timezone: str | None = None
     """The zone that the names in all times mean."""
-    is_dateless: bool = False
-    """Whether the times have no date."""
 
 
 def spelling_of(name: str, values: Sequence[Any], basis: Basis) -> TimeSpelling | None:
@@ -70,8 +68,7 @@ def spelling_of(name: str, values: Sequence[Any], basis: Basis) -> TimeSpelling 
         return _number(name, [float(text) for text in numbers])
     if all(map(_DATE_ONLY.fullmatch, texts)):
         return TimeSpelling()
-    layouts = [*(one for one in LAYOUTS if not one.needs_name and one.kind != "no date"), *DATES]
-    return spelling_of_texts(texts, layouts, basis)
+    return spelling_of_texts(texts, [*DATED, *DATES], basis)
 
 
 def spelling_of_texts(texts: Sequence[str], layouts: Sequence[TimeLayout], basis: Basis) -> TimeSpelling | None:
@@ -104,7 +101,6 @@ def spelling_of_texts(texts: Sequence[str], layouts: Sequence[TimeLayout], basis
         None if is_plain else ordered[0] if len(ordered) == 1 else ordered,
         points=tuple(points),
         timezone=_named_zone(used),
-        is_dateless=any(layout.kind == "no date" for layout, _ in used),
     )
 
 
@@ -124,7 +120,7 @@ def moment_of(layout: TimeLayout, text: str, basis: Basis) -> datetime | None:
     """The time that a text means by a layout, in UTC if it names no zone; None if it has no date or is none."""
     if layout.pattern is not None:
         digits = re.search(r"\d+(?:\.\d+)?", text)
-        units = dict(_EPOCHS).get(layout.template)
+        units = EPOCHS.get(layout.template)
         return datetime.fromtimestamp(float(digits[0]) / units, UTC) if digits and units else None
     if layout.kind == "no date":
         return None
@@ -157,7 +153,7 @@ def _parsed(template: str, text: str, year: int | None) -> datetime | None:
 def _number(name: str, values: Sequence[float]) -> TimeSpelling | None:
     if not is_timely(name):
         return None
-    for form, units in _EPOCHS:
+    for form, units in EPOCHS.items():
         if all(_EARLIEST * units <= value <= _LATEST * units for value in values):
             return TimeSpelling(form)
     if all(_TICKS[0] <= value <= _TICKS[1] for value in values):

@@ -23,7 +23,7 @@ from tailpipe.kernel.gather import gathered
 from tailpipe.kernel.undeclared import round_trip
 from tailpipe.model.outputs import COMMON_TYPES, Output, common_types
 from tailpipe.model.parsing import Parsed
-from tailpipe.model.times import ISO, lacks_year
+from tailpipe.model.times import ISO, lacks_year, listed_formats
 from tailpipe.model.types import ListType
 from tailpipe.sql.addresses import ADDRESS, is_address, may_be_mapped, plain_address
 from tailpipe.sql.casts import Cast, Clock, cast
@@ -370,5 +370,4 @@ def _addresses(made: Cast) -> Cast:
 
 
 def _may_lack_year(formats: str | Sequence[str] | None) -> bool:
-    given = (formats,) if isinstance(formats, str) else formats
-    return given is None or any(form == ISO or lacks_year(form) for form in given)
+    return any(form == ISO or lacks_year(form) for form in listed_formats(formats))

@@ -18,7 +18,7 @@ from tailpipe.model.meter import Spent
 from tailpipe.model.source import Source
 from tailpipe.model.staged import Sample, StagedFile
 from tailpipe.model.table import Table
-from tailpipe.model.times import lacks_year
+from tailpipe.model.times import lacks_year, listed_formats
 
 _MEGABYTE = 1024 * 1024
 
@@ -169,8 +169,7 @@ class Task:
     @property
     def may_lack_years(self) -> bool:
         """Whether times of its format, or those that a column names, may have no year."""
-        named = (one.time_format for one in self.table.columns if one.time_format is not None)
-        forms = (form for given in named for form in ((given,) if isinstance(given, str) else given))
+        forms = (form for column in self.table.columns for form in listed_formats(column.time_format))
         return self.format.read_as().has_times_without_year or any(map(lacks_year, forms))
 
     @property

@@ -18,9 +18,14 @@ _MONTHS = re.compile(r"(?<!%)(?:%%)*%-?[mbBj]")
 _DIRECTIVE = re.compile(r"%(?:-[dHIjmMSy]|[aAbBcdfgGHIjmMnpSuUVwWxXyYzZ%])?", re.DOTALL)
 
 
+def listed_formats(given: str | Sequence[str] | None) -> Sequence[str]:
+    """The formats that are tried in order; without one it is ISO 8601."""
+    return (ISO,) if given is None else (given,) if isinstance(given, str) else given
+
+
 def check_time_formats(given: str | Sequence[str]) -> None:
     """Refuse a format that is not a time format, or that has an unknown directive."""
-    formats = [given] if isinstance(given, str) else given
+    formats = listed_formats(given)
     if not formats:
         raise UsageError("expected a time format")
     for form in formats:

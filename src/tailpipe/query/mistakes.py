@@ -45,7 +45,7 @@ _HINTS = {
 
 
 def explain_failure(
-    error: Exception, sql: str, views: Sequence[View], schema: str, *, is_interrupted: bool = True
+    error: Exception, sql: str, views: Sequence[View], schema: str, *, is_interrupted: bool
 ) -> TailpipeError | KeyboardInterrupt:
     """The failure of a statement as people read it; `schema` is the one of names without one."""
     text = str(error)

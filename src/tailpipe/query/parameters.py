@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -49,23 +47,3 @@ def _plain(name: str, value: Any) -> Any:
         except UnicodeEncodeError as error:
             raise UsageError(f'the parameter "{name}" is not UTF-8: see its character {error.start + 1}') from error
     return value
-
-
-class _NoPandas:
-    """Finds no pandas, as if it were not installed."""
-
-    def find_spec(self, fullname: str, *_: object) -> None:
-        """Refuse pandas, and leave other modules to the next finder."""
-        if fullname == "pandas":
-            raise ModuleNotFoundError("pandas is not needed", name=fullname)
-
-
-@contextmanager
-def without_pandas() -> Iterator[None]:
-    """Let DuckDB and Arrow take values without importing pandas, which they would do to inspect them: it takes long."""
-    finder: Any = _NoPandas()
-    sys.meta_path.insert(0, finder)
-    try:
-        yield
-    finally:
-        sys.meta_path.remove(finder)

@@ -16,10 +16,10 @@ from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.frozen import frozen
 from tailpipe.home.home import Home
 from tailpipe.http_guard.browsers import BrowserAccess
-from tailpipe.query.parameters import without_pandas
 from tailpipe.serve.app import Explorer
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.listen import Server, bind, is_loopback
+from tailpipe.sql.without_pandas import without_pandas
 
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 

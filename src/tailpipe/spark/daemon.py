@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import gc
 import importlib
-import importlib.abc
 import importlib.machinery
 import os
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from types import ModuleType
 
 from tailpipe.spark.surroundings import environment
+from tailpipe.sql.without_pandas import without_pandas
 
 TASKS_ONLY = "TAILPIPE_TASKS_ONLY"
 """The variable that says that the workers run our tasks and no functions of a user's DataFrames."""
@@ -61,12 +61,8 @@ def without_archives(path: Sequence[str]) -> list[str]:
 def import_ahead(*, has_pandas: bool) -> None:
     """Import what tasks need; without pandas, Arrow is made to believe that it is not installed."""
     with environment(_NO_THREADS):
-        if not has_pandas:
-            sys.meta_path.insert(0, _NoPandas())
-        try:
+        with nullcontext() if has_pandas else without_pandas():
             importlib.import_module(_ARROW)
-        finally:
-            sys.meta_path[:] = [one for one in sys.meta_path if not isinstance(one, _NoPandas)]
         for name in _IMPORTS:
             importlib.import_module(name)
     if duckdb := sys.modules.get("duckdb"):  # the package opens a database with threads; who uses it gets a new one
@@ -84,12 +80,6 @@ def _has_only_our_plugins() -> bool:
     from tailpipe.plugin.registry import ENTRY_POINTS
 
     return all(entry.value.startswith("tailpipe.") for entry in entry_points(ENTRY_POINTS))
-
-
-class _NoPandas(importlib.abc.MetaPathFinder):
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:  # noqa: ARG002
-        if fullname == "pandas":
-            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ A misfit is a value that is there and does not fit. DuckDB's own casts are too k
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
@@ -186,12 +187,12 @@ def _without_year(value: str, near: str) -> str:
     """The old form of syslog, in the year that brings it next to a date."""
     text = f"replace(regexp_extract({value}, {literal(_NO_YEAR)}), ',', '.')"
     forms = "['%Y %b %d %H:%M:%S', '%Y %b %d %H:%M:%S.%f']"
-    same, before, after = (f"try_strptime((year({near}) + {n})::VARCHAR || ' ' || {text}, {forms})" for n in (0, -1, 1))
-    return next_to(near, same, before, after)
+    return next_to(near, lambda year: f"try_strptime({year} || ' ' || {text}, {forms})")
 
 
-def next_to(near: str, same: str, before: str, after: str) -> str:
+def next_to(near: str, in_year: Callable[[str], str]) -> str:
     """The time in the year of a date, in the year before or in the year after: whichever is closest to the date."""
+    same, before, after = (in_year(f"(year({near}) + {n})::VARCHAR") for n in (0, -1, 1))
     return (
         f"CASE WHEN {same} > {near} + INTERVAL 184 DAY THEN {before}"
         f" WHEN {same} < {near} - INTERVAL 183 DAY THEN {after} ELSE {same} END"

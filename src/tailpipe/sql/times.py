@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tailpipe.model.times import EPOCHS, ISO, lacks_year
+from tailpipe.model.times import EPOCHS, ISO, lacks_year, listed_formats
 from tailpipe.model.types import ColumnType
 from tailpipe.sql.casts import Cast, Clock, cast, in_zone, iso_moment, month_day, next_to
 from tailpipe.sql.quoting import literal
@@ -32,7 +32,7 @@ def cast_by_format(value: str, given: str, wanted: ColumnType, clock: Clock, for
         return cast(value, given, wanted, clock)
     text = f"json_extract_string({value}, '$')" if given == "JSON" else value
     text = text if given in ("VARCHAR", "JSON") else f"({text})::VARCHAR"
-    forms = [_moment(text, form, clock) for form in ([formats] if isinstance(formats, str) else formats)]
+    forms = [_moment(text, form, clock) for form in listed_formats(formats)]
     moment = forms[0] if len(forms) == 1 else f"coalesce({', '.join(forms)})"
     made = moment if wanted.name == "timestamp" else f"({moment})::{wanted.stored}"
     return Cast(made, f"({value} IS NOT NULL AND {made} IS NULL)", is_lost=True)
@@ -44,26 +44,21 @@ def _moment(text: str, form: str, clock: Clock) -> str:
     if form in EPOCHS:
         return _since_1970(text, EPOCHS[form])
     if form in _NAMED:
-        return (
-            in_zone(_NAMED[form].replace("{}", text), clock.zone)
-            if form == "dotnet_ticks"
-            else _NAMED[form].replace("{}", text)
-        )
+        moment = _NAMED[form].replace("{}", text)
+        return in_zone(moment, clock.zone) if form == "dotnet_ticks" else moment
     if lacks_year(form):
         return in_zone(_without_year(text, form, clock.near), clock.zone)
-    moment = f"try_strptime({text}, {literal(form)})"
-    if "%n" in form:  # nanoseconds have no years after 2262, to which other formats of a list would be cast
-        moment += "::TIMESTAMP"
+    moment = _parsed(text, form)
     # With a zone DuckDB gives a time with a zone, which is in UTC then.
     return f"make_timestamp(epoch_us({moment}))" if _ZONED.search(form) else in_zone(moment, clock.zone)
 
 
 def month_day_by(text: str, formats: str | Sequence[str] | None) -> str:
     """100 · month + day of a text that is a time without a year; null for any other text."""
-    given = (ISO,) if formats is None else (formats,) if isinstance(formats, str) else formats
+    given = listed_formats(formats)
     found = [month_day(text)] if ISO in given else []
     for form in filter(lacks_year, given):
-        day = f"try_strptime('2000 ' || {text}, {literal(f'%Y {form}')})"
+        day = _parsed(f"'2000 ' || {text}", f"%Y {form}")
         found.append(f"100 * month({day}) + day({day})")
     return found[0] if len(found) == 1 else f"coalesce({', '.join(found)})"
 
@@ -72,10 +67,13 @@ def _without_year(text: str, form: str, near: str | None) -> str:
     """A time in the year that brings it next to a date; null if that is not known."""
     if near is None:
         return "NULL::TIMESTAMP"
-    years = (
-        f"try_strptime((year({near}) + {n})::VARCHAR || ' ' || {text}, {literal(f'%Y {form}')})" for n in (0, -1, 1)
-    )
-    return next_to(near, *years)
+    return next_to(near, lambda year: _parsed(f"{year} || ' ' || {text}", f"%Y {form}"))
+
+
+def _parsed(text: str, form: str) -> str:
+    """A text as a time; nanoseconds have no years after 2262, and other formats of a list would be cast to them."""
+    parsed = f"try_strptime({text}, {literal(form)})"
+    return f"{parsed}::TIMESTAMP" if "%n" in form else parsed
 
 
 def _since_1970(text: str, units: int) -> str:
