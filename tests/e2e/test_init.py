@@ -71,7 +71,7 @@ def test_what_init_writes_is_collected_by_spark(run: Run, tmp_path: Path) -> Non
 
 def test_init_collects_what_it_found_and_not_in_a_dry_run(run_without_spark: Run, tmp_path: Path) -> None:
     log = tmp_path / "app-2024-01-31.log"
-    log.write_text("10:00:01 INFO [main] a.B - started\n10:00:02 WARN [main] a.B - slow\n")
+    log.write_text("10:00:01 INFO [main] a.B - started\n10:00:02 WARN [main] a.B - very slow\n")
     os.utime(log, (1_706_700_000, 1_706_700_000))  # it does not grow any more
     refused = run_without_spark("init", log.name, "--collect", "--dry-run")
     assert (refused.code, "--dry-run cannot be combined" in refused.err) == (2, True)
@@ -80,4 +80,4 @@ def test_init_collects_what_it_found_and_not_in_a_dry_run(run_without_spark: Run
     assert "tailpipe collect app_log.local --from 2024-01-31" in done.err
     statement = "SELECT tp_timestamp, tp_level, tp_message FROM app_log ORDER BY 1"
     rows = run_without_spark("query", statement, "--output", "csv")
-    assert rows.out.splitlines()[1:] == ["2024-01-31 10:00:01,INFO,started", "2024-01-31 10:00:02,WARN,slow"]
+    assert rows.out.splitlines()[1:] == ["2024-01-31 10:00:01,INFO,started", "2024-01-31 10:00:02,WARN,very slow"]
